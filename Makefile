@@ -1,0 +1,62 @@
+# Needs Python 3.11 or later and make; everything else is installed into .venv on first use.
+#
+#   make demo        fit, sample and verify on a table that ships with a dependency; results in demo/
+#   make test        the quick tests          make test-slow   the long statistical ones
+#   make check       style, types, import contracts
+#   make install     the environment alone    make clean       remove it again
+
+PYTHON  ?= python3
+VENV    ?= .venv
+BIN     := $(VENV)/bin
+WORKERS ?= 2
+PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# Shape and rank mistakes in JAX code are errors wherever the tests run, and two test workers share two cores.
+TEST_ENV := JAX_NUMPY_RANK_PROMOTION=raise JAX_PLATFORMS=cpu OMP_NUM_THREADS=1
+
+.PHONY: help install demo test test-slow check format clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#  *\(make .*\)/  \1/p' Makefile
+
+# Two stamps, so that `make demo` need not wait for the developers' tools.
+$(VENV)/.stamp-run: requirements/runtime.txt requirements/evaluate.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: Python 3.11 or later is needed; name one with 'make PYTHON=python3.12 ...'" >&2; exit 1; }
+	@echo "installing into $(VENV) (a few minutes the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-run requirements/dev.txt
+	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt -r requirements/dev.txt
+	@touch $@
+
+install: $(VENV)/.stamp-run
+	@echo "ready: $(BIN)/understudy --help"
+
+demo: $(VENV)/.stamp-run
+	@$(BIN)/understudy demo --out demo
+
+test: $(VENV)/.stamp-dev
+	@$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+
+test-slow: $(VENV)/.stamp-dev
+	@$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
+
+check: $(VENV)/.stamp-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@for part in private accounting; do \
+	  test ! -d src/understudy/$$part || $(BIN)/mypy --strict --follow-imports=silent -p understudy.$$part || exit 1; done
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.stamp-dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
