@@ -32,7 +32,7 @@ _SURFACE = {
     "Evaluation": "understudy.evaluate",
 }
 
-__all__ = ["__version__", *_SURFACE]  # noqa: PLE0604
+__all__ = ["__version__", *_SURFACE]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from understudy.errors import UsageError
 
@@ -95,10 +96,8 @@ def _take_flag(words: list[str], flag: str) -> bool:
 
 def _complain(message: str, code: int) -> int:
     line = " ".join(message.split())
-    try:
+    with suppress(OSError):  # nobody may be listening; the exit code still says it
         print(f"error: {line}", file=sys.stderr)  # noqa: T201
-    except OSError:
-        pass  # nobody is listening; the exit code still says it
     return code
 
 

@@ -65,12 +65,13 @@ def _function(module: Any, file: str, name: str) -> Callable[..., Any]:
     raise AttributeError(f"understudy.cli.{file} has neither `app` nor a function for the command {name!r}")
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         from understudy import __version__
 
         typer.echo(f"understudy {__version__}")
         raise typer.Exit()
+    return wanted
 
 
 root = typer.Typer(

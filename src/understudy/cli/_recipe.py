@@ -1,0 +1,99 @@
+"""From flags and a configuration file to an estimator: what `plan` and `fit` share."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import need, number, read_config, settings
+from understudy.errors import UsageError
+
+DEFAULT_METHOD = "pate-gan"
+DEFAULT_DELTA = 1e-5
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="YAML file with any of these options; flags override it.")
+]
+Method = Annotated[str | None, typer.Option("--method", help=f"Name of the method.  [default: {DEFAULT_METHOD}]")]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, everything included.")
+]
+Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability.  [default: {DEFAULT_DELTA:g}]")]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Fixes public randomness (initial weights, latent noise). Privacy noise has no seed."),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any option of the method, e.g. --set teachers=500. Repeatable."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What was asked for, flags over configuration file over defaults."""
+
+    data: Path | None
+    schema: Path
+    method: str
+    epsilon: float
+    delta: float
+    seed: int | None
+    out: Path | None
+    options: dict[str, Any]
+
+
+def request(
+    *,
+    config: Path | None,
+    data: Path | None = None,
+    schema: Path | None,
+    method: str | None,
+    epsilon: float | None,
+    delta: float | None,
+    seed: int | None = None,
+    out: Path | None = None,
+    pairs: Sequence[str] | None = None,
+) -> Request:
+    """Merge flags and file; the flag wins."""
+    file = read_config(config)
+
+    def pick(name: str, flag: Any, default: Any = None) -> Any:
+        if flag is not None:
+            return flag
+        found = file.get(name)
+        return default if found is None else found
+
+    chosen_seed = pick("seed", seed)
+    if chosen_seed is not None and (isinstance(chosen_seed, bool) or not isinstance(chosen_seed, int)):
+        raise UsageError(f"seed must be a whole number, not {chosen_seed!r}")
+    return Request(
+        data=pick("data", data),
+        schema=need("--schema", pick("schema", schema), "name the schema file ('understudy schema init' drafts one)"),
+        method=str(pick("method", method, DEFAULT_METHOD)),
+        epsilon=number(
+            "epsilon", need("--epsilon", pick("epsilon", epsilon), "name the privacy budget, e.g. --epsilon 1")
+        ),
+        delta=number("delta", pick("delta", delta, DEFAULT_DELTA)),
+        seed=chosen_seed,
+        out=pick("out", out),
+        options=file.get("options", {}) | settings(pairs or ()),
+    )
+
+
+def estimator(wanted: Request) -> Any:
+    """The estimator of a request. Unknown options are refused by name, with the nearest one that exists."""
+    import understudy as us
+
+    kind = us.method(wanted.method)
+    known = [name for name in inspect.signature(kind).parameters if name not in ("epsilon", "delta", "seed")]
+    for name in wanted.options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            advice = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"
+            raise UsageError(f"method {wanted.method!r} has no option {name!r}; {advice}")
+    return kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)

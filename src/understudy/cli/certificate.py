@@ -1,0 +1,82 @@
+"""`understudy certificate`: show a model's privacy certificate, or recompute and verify it."""
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import AsJson, show
+from understudy.errors import UsageError
+
+app = typer.Typer(no_args_is_help=True, help="Show a model's privacy certificate, or recompute and verify it.")
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")]
+
+
+class Form(str, Enum):
+    text = "text"
+    json = "json"
+    registry = "registry"
+
+
+FILES = {Form.text: "certificate.txt", Form.json: "certificate.json", Form.registry: "registry.yaml"}
+
+
+@app.command("show")
+def show_(
+    model: Model,
+    form: Annotated[
+        Form, typer.Option("--format", help="Plain words, JSON, or deployments-registry YAML.")
+    ] = Form.text,
+    as_json: AsJson = False,
+) -> None:
+    """Print the certificate that came with a model. It is shown as stored: 'verify' checks it."""
+    form = Form.json if as_json else form
+    file = model / FILES[form]
+    if not model.is_dir():
+        raise UsageError(f"{str(model)!r} is not a model folder")
+    try:
+        text = file.read_text(encoding="utf-8")
+        if form is Form.json:
+            text = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except FileNotFoundError:
+        raise UsageError(f"{str(model)!r} holds no {file.name}: not a model folder, or an incomplete one") from None
+    except ValueError:
+        raise UsageError(f"{str(file)!r} is damaged; take the model from its source again") from None
+    typer.echo(text.rstrip("\n"))
+
+
+@app.command()
+def verify(model: Model, as_json: AsJson = False) -> None:
+    """Recompute epsilon from the ledger and check the hash of every file. Exit code 1 if the claim does not hold."""
+    if not model.is_dir():
+        raise UsageError(f"{str(model)!r} is not a model folder")
+    from understudy.accounting.certificate import verify as findings_of
+
+    findings = list(findings_of(model))
+    holds = all(_ok(finding) for finding in findings)
+    show(
+        {"holds": holds, "findings": [_as_dict(finding) for finding in findings]},
+        lambda: "\n".join([*(_line(finding) for finding in findings), _verdict(holds)]),
+        as_json,
+    )
+    if not holds:
+        raise typer.Exit(1)
+
+
+def _verdict(holds: bool) -> str:
+    return "The certificate holds." if holds else "The certificate does NOT hold."
+
+
+def _ok(finding: Any) -> bool:
+    return bool(finding.ok)
+
+
+def _as_dict(finding: Any) -> dict[str, Any]:
+    return {"ok": _ok(finding), "check": finding.check, "detail": finding.detail}
+
+
+def _line(finding: Any) -> str:
+    return f"{'ok    ' if _ok(finding) else 'FAILED'}  {finding.check}: {finding.detail}"

@@ -1,0 +1,109 @@
+"""`understudy fit`: learn a private stand-in for a table and write it, with its certificate, as a folder."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, show, writable_folder
+from understudy.cli._progress import FitProgress
+from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request
+
+app = typer.Typer()
+
+
+@app.command(help="Learn a private stand-in for a table and write it as a folder, with its certificate.")
+def fit(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="CSV or Parquet table.")] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", help="Schema file: what is public.")] = None,
+    method: Method = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Model folder to write.  [default: FILE with the ending .understudy]")
+    ] = None,
+    seed: Seed = None,
+    pairs: Setting = None,
+    config: Config = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted fit.")] = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    wanted = request(
+        config=config,
+        data=file,
+        schema=schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        seed=seed,
+        out=out,
+        pairs=pairs,
+    )
+    data = need("FILE", wanted.data, "name the table to learn from")
+    target = wanted.out or data.with_suffix(".understudy")
+    writable_folder(target, overwrite)
+
+    with FitProgress(wanted.epsilon, quiet or as_json) as progress:
+        from understudy.schema import Schema
+
+        loaded = Schema.load(wanted.schema)
+        started = time.perf_counter()
+        model = estimator(wanted)
+        try:
+            model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume)
+        except KeyboardInterrupt:
+            _say_how_to_resume(checkpoint_of(target))
+            raise
+        model.save(target)
+    if not quiet:
+        show(
+            summary(model, target, time.perf_counter() - started),
+            lambda: _text(model, target, time.perf_counter() - started),
+            as_json,
+        )
+
+
+def checkpoint_of(target: Path) -> Path:
+    """The checkpoint stands beside the model, never inside: it holds private state and must not be handed on."""
+    return target.with_name(target.name + ".checkpoint")
+
+
+def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
+    """Public figures only: nothing here was read from rows except through a paid release."""
+    plan = model.plan_
+    return {
+        "model": str(target),
+        "method": plan.method,
+        "epsilon": plan.epsilon,
+        "delta": plan.budget.delta,
+        "unit": plan.unit,
+        "valid": plan.valid,
+        "void_reason": plan.void_reason,
+        "seconds": round(seconds, 2),
+    }
+
+
+def _text(model: Any, target: Path, seconds: float) -> str:
+    plan = model.plan_
+    guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
+    if not plan.valid:
+        guarantee = f"NOT A VALID GUARANTEE: {plan.void_reason}"
+    return "\n".join(
+        [
+            f"wrote {target} in {seconds:.0f} s ({plan.method})",
+            guarantee,
+            f"next: understudy sample {target} --rows 1000 --out synthetic.csv",
+        ]
+    )
+
+
+def _say_how_to_resume(checkpoint: Path) -> None:
+    if checkpoint.exists():
+        typer.echo(
+            f"stopped; {checkpoint} holds private state, keep it secret. "
+            "The same command with --resume goes on and charges nothing twice.",
+            err=True,
+        )

@@ -1,0 +1,22 @@
+"""Settings that every test shares.
+
+Nothing here imports understudy at the top: jaxtyping's import hook must be in place first, or shapes go unchecked.
+"""
+
+import os
+
+# Before JAX is first imported. `make test` sets the same, so that a bare `pytest` behaves no differently.
+os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def source() -> Path:
+    """The folder of the package's sources."""
+    return ROOT / "src" / "understudy"
