@@ -15,13 +15,9 @@ from understudy.errors import UsageError
 DEFAULT_METHOD = "pate-gan"
 DEFAULT_DELTA = 1e-5
 
-Config = Annotated[
-    Path | None, typer.Option("--config", help="YAML file with any of these options; flags override it.")
-]
+Config = Annotated[Path | None, typer.Option("--config", help="YAML file with these options; flags override it.")]
 Method = Annotated[str | None, typer.Option("--method", help=f"Name of the method.  [default: {DEFAULT_METHOD}]")]
-Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, everything included.")
-]
+Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, all included.")]
 Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability.  [default: {DEFAULT_DELTA:g}]")]
 Seed = Annotated[
     int | None,

@@ -1,7 +1,7 @@
 """`understudy certificate`: show a model's privacy certificate, or recompute and verify it."""
 
 import json
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Show a model's privacy certificate
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")]
 
 
-class Form(str, Enum):
+class Form(StrEnum):
     text = "text"
     json = "json"
     registry = "registry"
@@ -27,9 +27,7 @@ FILES = {Form.text: "certificate.txt", Form.json: "certificate.json", Form.regis
 @app.command("show")
 def show_(
     model: Model,
-    form: Annotated[
-        Form, typer.Option("--format", help="Plain words, JSON, or deployments-registry YAML.")
-    ] = Form.text,
+    form: Annotated[Form, typer.Option("--format", help="Plain words, JSON, or registry YAML.")] = Form.text,
     as_json: AsJson = False,
 ) -> None:
     """Print the certificate that came with a model. It is shown as stored: 'verify' checks it."""

@@ -1,0 +1,95 @@
+"""The tree draws the boundary and this keeps it: import contracts, no pickle, nothing machine-bound."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "understudy"
+LINT = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+
+UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}
+UNSAFE_CALLS = {"eval", "exec", "read_pickle", "to_pickle", "torch.load", "joblib.load", "joblib.dump", "yaml.load"}
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, 'src'); {LINT}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_import_contracts_hold():
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("schema/breach.py", "from understudy.private import table"),
+        ("accounting/breach.py", "from understudy import schema"),
+        ("generators/breach.py", "import understudy.private"),
+        ("evaluate/breach.py", "import understudy.private.table"),
+        ("report/breach.py", "def late():\n    import understudy.private.table"),
+        ("schema/breach.py", "import jax"),
+        ("accounting/breach.py", "import pandas"),
+        ("bench/breach.py", "import understudy.private.table"),
+    ],
+)
+def test_a_breach_is_noticed(tmp_path, file, line):
+    shutil.copytree(SOURCE, tmp_path / "src" / "understudy", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "src" / "understudy" / file).write_text(line + "\n")
+    done = lint(tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "breach" in done.stdout
+
+
+def unsafe(code: str) -> list[str]:
+    """Whatever in `code` could run code that came in a file."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.split(".")[0] in UNSAFE_MODULES]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in UNSAFE_MODULES:
+            found.append(str(node.module))
+        elif isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in UNSAFE_CALLS or name.rsplit(".", 1)[-1] in {"read_pickle", "to_pickle"}:
+                found.append(name)
+            found += [word.arg for word in node.keywords if word.arg == "allow_pickle" and not _is_false(word.value)]
+    return found
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def test_no_pickle_in_the_sources():
+    found = {str(file.relative_to(SOURCE)): unsafe(file.read_text("utf-8")) for file in SOURCE.rglob("*.py")}
+    assert found
+    assert not {file: names for file, names in found.items() if names}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pickle",
+        "from pickle import loads",
+        "import cloudpickle as c",
+        "import numpy as np\nnp.load('f', allow_pickle=True)",
+        "import pandas as pd\npd.read_pickle('f')",
+        "eval('1')",
+        "import yaml\nyaml.load('a')",
+    ],
+)
+def test_unsafe_loading_is_noticed(code):
+    assert unsafe(code)

@@ -1,0 +1,133 @@
+"""What crosses the wall carries its price: every public callable of `understudy.private` returns a `Release`."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+from dataclasses import dataclass
+from typing import Any, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+import understudy.private
+from understudy.private.release import Release
+
+HOLDS_ROWS = re.compile(r"Array|ndarray|DataFrame|Series|Table\b")
+
+
+def modules() -> list[types.ModuleType]:
+    """`understudy.private` and every module below it."""
+    names = [info.name for info in pkgutil.walk_packages(understudy.private.__path__, "understudy.private.")]
+    return [understudy.private, *(importlib.import_module(name) for name in names)]
+
+
+def returns_release(function: Any) -> bool:
+    annotation = get_type_hints(function).get("return")
+    return annotation is Release or get_origin(annotation) is Release
+
+
+def unpriced(module: Any) -> list[str]:
+    """Names in a module's `__all__` through which something could leave without a price.
+
+    A function must return a `Release`; so must every public method of a class, and a class has no public properties.
+    Exempt are `Release` itself, exceptions, and records (dataclasses, tuples) of public settings: no field holds arrays.
+    """
+    found = []
+    for name in getattr(module, "__all__", ()):
+        thing = getattr(module, name)
+        if thing is Release:
+            continue
+        if inspect.isclass(thing):
+            found += [f"{name}.{method}" for method in unpriced_members(thing)]
+        elif callable(thing) and not returns_release(thing):
+            found.append(name)
+    return found
+
+
+def unpriced_members(kind: type) -> list[str]:
+    if issubclass(kind, BaseException):
+        return []
+    if hasattr(kind, "__dataclass_fields__") or issubclass(kind, tuple):
+        return [name for name, hint in get_type_hints(kind).items() if HOLDS_ROWS.search(str(hint))]
+    found = []
+    for name, member in inspect.getmembers_static(kind):
+        if name.startswith("_") or isinstance(member, types.MemberDescriptorType):
+            continue
+        function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        constructor = isinstance(member, classmethod) and makes_itself(function, kind)
+        if not constructor and not (inspect.isfunction(function) and returns_release(function)):
+            found.append(name)
+    return found
+
+
+def makes_itself(function: Any, kind: type) -> bool:
+    """A class method that reads rows in and returns the opaque handle lets nothing out."""
+    annotation = inspect.signature(function).return_annotation
+    return annotation is kind or str(annotation).strip("'\"") in (kind.__name__, "Self", "typing.Self")
+
+
+def test_the_wall_has_a_public_surface():
+    assert understudy.private.__all__
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__)
+def test_everything_public_returns_a_release(module):
+    assert unpriced(module) == []
+
+
+def leak(rows: int) -> int:
+    return rows
+
+
+def unannotated(rows: int):
+    return rows
+
+
+def priced(rows: int) -> Release[int]:
+    raise AssertionError("never called")
+
+
+class LeakyCurator:
+    def __init__(self) -> None:
+        self._rows = 3
+
+    def count(self) -> int:
+        return self._rows
+
+    def noisy_count(self) -> Release[int]:
+        raise AssertionError("never called")
+
+    @property
+    def rows(self) -> int:
+        return self._rows
+
+
+@dataclass(frozen=True)
+class Settings:
+    sigma: float
+
+    def scaled(self) -> float:
+        return 2 * self.sigma
+
+
+@dataclass(frozen=True)
+class Shard:
+    rows: np.ndarray
+
+
+@pytest.mark.parametrize(
+    ("name", "thing", "expected"),
+    [
+        ("leak", leak, ["leak"]),
+        ("unannotated", unannotated, ["unannotated"]),
+        ("priced", priced, []),
+        ("LeakyCurator", LeakyCurator, ["LeakyCurator.count", "LeakyCurator.rows"]),
+        ("Settings", Settings, []),
+        ("Shard", Shard, ["Shard.rows"]),
+    ],
+)
+def test_the_check_can_fail(name, thing, expected):
+    module = types.SimpleNamespace(__all__=[name], **{name: thing})
+    assert unpriced(module) == expected
