@@ -1,0 +1,349 @@
+"""Rows to float32 arrays and back: a pure function of the schema.
+
+Every learned column becomes one or two blocks of an array in [0, 1]:
+
+| column | value block | missing |
+| --- | --- | --- |
+| continuous, integer, datetime | numeric, (x - lower) / (upper - lower) | own binary block, value 0.5 |
+| ordinal, k categories | numeric, position / (k - 1) | own binary block, value 0.5 |
+| boolean, categorical with 2 outcomes | binary, 1 for the second outcome | (an outcome, see next) |
+| categorical with k outcomes | onehot of size k | one more outcome, the last |
+
+The class label is kept apart as an index (`classes`); identifiers are not encoded and are counted up again on output.
+
+Guarantees: encoding never raises on contents and never returns NaN; values beyond the bounds are clamped; a null that the
+schema does not allow becomes the midpoint, `other`, or the first category; decoding accepts any float32 array and always
+returns rows that fit the schema. encode then decode returns the same value within half a cell (`cell`).
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from understudy.errors import UsageError
+from understudy.schema.columns import Column
+from understudy.schema.schema import CLASS_KINDS, Schema
+from understudy.schema.types import Value, number_range, value_type
+from understudy.schema.values import numbers, outcomes, positions
+
+_CHUNK_BYTES = 1 << 20  # rows are transposed in pieces that stay in the processor's cache
+_LINE = 16  # float32 numbers in one cache line
+_DAY = 86400.0
+
+
+class Block(NamedTuple):
+    """Where one part of one column lives in the array."""
+
+    column: str
+    part: Literal["value", "missing"]
+    head: Literal["numeric", "binary", "onehot"]
+    start: int
+    size: int
+
+
+class Encoded(NamedTuple):
+    """rows: float32 [n, width] in [0, 1]; classes: int32 [n], index into `codec.class_values`."""
+
+    rows: np.ndarray
+    classes: np.ndarray
+
+
+def cell(column: Column) -> float:
+    """The width of one cell: values closer than this may come back as each other (in units of `column.bounds`)."""
+    lower, upper = column.bounds
+    grain = (upper - lower) * 2.0**-22  # float32 positions in [0, 1], and the arithmetic on them
+    if column.kind == "integer" or column.kind == "ordinal":
+        return max(1.0, 2 * grain)
+    if column.kind == "datetime":
+        return max(_step(column), 2 * grain)
+    if pa.types.is_decimal(column.arrow_type):
+        return max(10.0**-column.arrow_type.scale, 2 * grain)
+    ends = max(abs(lower), abs(upper))
+    return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.arrow_type), 2.0**-51)
+
+
+def _step(column: Column) -> float:
+    """Datetimes come back on whole days (dates), whole seconds, or, within spans below a day, microseconds."""
+    if pa.types.is_date(column.arrow_type):
+        return _DAY
+    lower, upper = column.bounds
+    ticks = {"s": 1.0, "ms": 1e-3}.get(column.arrow_type.unit, 1e-6)
+    return 1.0 if upper - lower >= _DAY else ticks
+
+
+def table_columns(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
+    """Where each column of the schema stands in the frame; names that are not text are compared as text."""
+    where: dict[str, int] = {}
+    twice: set[str] = set()
+    for index, name in enumerate(frame.columns):
+        key = name if isinstance(name, str) else str(name)
+        if key in where:
+            twice.add(key)
+        where[key] = index
+    absent = [name for name in schema.names if name not in where]
+    if absent:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        hint = "; does the table have a header line?" if len(absent) == len(schema.columns) else ""
+        raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
+    for name in schema.names:
+        if name in twice:
+            raise UsageError(f"column {name!r} appears twice in the table; rename one of them")
+    return where
+
+
+class Codec:
+    """Encodes and decodes the rows of a resolved schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        for column in schema.columns:
+            if not column.resolved:
+                raise column.problem("still has an estimate to be made, so rows cannot be encoded yet")
+        self.schema = schema
+        blocks: list[Block] = []
+        width = 0
+        for column in schema.features:
+            for part, head, size in _parts(column):
+                blocks.append(Block(column.name, part, head, width, size))
+                width += size
+        self.blocks: tuple[Block, ...] = tuple(blocks)
+        self.width: int = width
+        self._label: Column | None = schema.column(schema.label) if schema.label is not None else None
+        if self._label is not None and self._label.kind not in CLASS_KINDS:
+            self._label = None
+        self.class_values: tuple[Value | None, ...] = (None,) if self._label is None else self._label.outcomes
+        self.class_count: int = len(self.class_values)
+        self.arrow_schema: pa.Schema = pa.schema([(c.name, c.arrow_type) for c in schema.columns])
+        self._starts = {(b.column, b.part): b.start for b in blocks}
+
+    def encode(self, frame: pd.DataFrame) -> Encoded:
+        """The rows of `frame`; columns the schema does not name are ignored."""
+        where = table_columns(frame, self.schema)
+        count = len(frame)
+        rows = np.zeros((count, self.width), np.float32)
+        # Columns that take one place each are gathered until they fill a cache line, then copied across together.
+        pending: list[np.ndarray] = []
+        first = 0
+
+        def flush() -> None:
+            if pending:
+                rows[:, first : first + len(pending)] = np.stack(pending).T
+                pending.clear()
+
+        with np.errstate(all="ignore"):
+            for column in self.schema.features:
+                series = frame.iloc[:, where[column.name]]
+                start = self._starts[column.name, "value"]
+                parts = _encode(series, column)
+                if parts is None:
+                    flush()
+                    rows[np.arange(count), start + outcomes(series, column)] = 1.0
+                    continue
+                if not pending:
+                    first = start
+                pending.extend(parts)
+                if len(pending) >= _LINE:
+                    flush()
+            flush()
+            classes = np.zeros(count, np.int32)
+            if self._label is not None:
+                classes = self.encode_classes(frame.iloc[:, where[self._label.name]])
+        return Encoded(rows, classes)
+
+    def encode_classes(self, series: pd.Series) -> np.ndarray:
+        """Class index of each value of a label column; what is unknown becomes `other` or the first class."""
+        if self._label is None:
+            return np.zeros(len(series), np.int32)
+        if self._label.kind == "ordinal":
+            return np.maximum(positions(series, self._label), 0)
+        return outcomes(series, self._label)
+
+    def decode_arrow(self, rows: np.ndarray, classes: np.ndarray, *, first_row: int = 0) -> pa.Table:
+        """Rows as an Arrow table with the schema's exact types; identifiers count on from `first_row`."""
+        rows = np.asarray(rows, np.float32)
+        count = len(rows)
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            raise ValueError(f"rows must have the shape [n, {self.width}], not {list(rows.shape)}")
+        decoders = {c.name: _decoder(c, count) for c in self.schema.features}
+        step = max(512, _CHUNK_BYTES // (4 * max(self.width, 1)))
+        with np.errstate(all="ignore"):
+            for begin in range(0, count, step):
+                piece = np.ascontiguousarray(rows[begin : begin + step].T)
+                here = slice(begin, begin + piece.shape[1])
+                for column in self.schema.features:
+                    start = self._starts[column.name, "value"]
+                    null = self._starts.get((column.name, "missing"))
+                    decoders[column.name].read(piece[start:], None if null is None else piece[null], here)
+        arrays = []
+        for column in self.schema.columns:
+            if column.kind == "identifier":
+                arrays.append(_identifiers(column, first_row, count))
+            elif self._label is not None and column.name == self._label.name:
+                index = np.clip(np.asarray(classes, np.int32), 0, self.class_count - 1)
+                arrays.append(_pick(self.class_values, index, column.arrow_type))
+            else:
+                arrays.append(decoders[column.name].finish())
+        return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
+
+    def decode(self, rows: np.ndarray, classes: np.ndarray, *, first_row: int = 0) -> pd.DataFrame:
+        """Rows as a pandas frame: original names, order and types; see `to_pandas` for columns with nulls."""
+        return to_pandas(self.decode_arrow(rows, classes, first_row=first_row), self.schema)
+
+    def to_arrow(self, frame: pd.DataFrame | pa.Table) -> pa.Table:
+        """A decoded frame as an Arrow table with the schema's exact types."""
+        if isinstance(frame, pa.Table):
+            return frame if frame.schema.equals(self.arrow_schema) else frame.cast(self.arrow_schema)
+        return pa.Table.from_pandas(frame, schema=self.arrow_schema, preserve_index=False).replace_schema_metadata(None)
+
+
+def to_pandas(table: pa.Table, schema: Schema) -> pd.DataFrame:
+    """Arrow to pandas with the same dtypes for every batch: integers and booleans that may be missing become pandas'
+    nullable types (Int64, boolean), whether or not this batch holds a null."""
+    nullable = {
+        **{getattr(pa, n.lower())(): getattr(pd, f"{n}Dtype")() for n in ("Int8", "Int16", "Int32", "Int64")},
+        **{getattr(pa, n.lower())(): getattr(pd, f"{n}Dtype")() for n in ("UInt8", "UInt16", "UInt32", "UInt64")},
+        pa.bool_(): pd.BooleanDtype(),
+    }
+    may_miss = [c.name for c in schema.columns if c.missing and c.arrow_type in nullable]
+    if not may_miss:
+        return table.to_pandas(date_as_object=False)
+    plain = table.drop_columns(may_miss).to_pandas(date_as_object=False)
+    gaps = table.select(may_miss).to_pandas(types_mapper=nullable.get)
+    return pd.concat([plain, gaps], axis=1)[table.column_names]
+
+
+def _parts(column: Column) -> list[tuple[Literal["value", "missing"], Literal["numeric", "binary", "onehot"], int]]:
+    if column.kind in ("categorical", "boolean"):
+        size = len(column.outcomes)
+        return [("value", "binary", 1)] if size == 2 else [("value", "onehot", size)]
+    return [("value", "numeric", 1)] + ([("missing", "binary", 1)] if column.missing else [])
+
+
+def _encode(series: pd.Series, column: Column) -> list[np.ndarray] | None:
+    """The single places of a column, or None for a one-hot block."""
+    if column.kind in ("categorical", "boolean"):
+        return [outcomes(series, column).astype(np.float32)] if len(column.outcomes) == 2 else None
+    lower, upper = column.bounds
+    if column.kind == "ordinal":
+        codes = positions(series, column)
+        null = codes < 0
+        scaled = (codes / max(upper, 1.0)).astype(np.float32)
+    else:
+        values = numbers(series, column)
+        null = np.isnan(values)
+        scaled = ((np.clip(values, lower, upper) - lower) * (1.0 / (upper - lower))).astype(np.float32)
+        np.clip(scaled, 0.0, 1.0, out=scaled)
+    scaled[null] = 0.5
+    return [scaled, null.astype(np.float32)] if column.missing else [scaled]
+
+
+class _Decoder:
+    """Collects one column piece by piece; `read` fills, `finish` returns the Arrow array."""
+
+    def __init__(self, column: Column, out: np.ndarray, convert: Callable[[np.ndarray], np.ndarray],
+                 build: Callable[[np.ndarray, np.ndarray | None], pa.Array]) -> None:
+        self.out, self.convert, self.build = out, convert, build
+        self.null = np.zeros(len(out), bool) if column.missing and column.kind not in ("categorical", "boolean") else None
+
+    def read(self, block: np.ndarray, missing: np.ndarray | None, here: slice) -> None:
+        self.out[here] = self.convert(block)
+        if self.null is not None and missing is not None:
+            np.greater_equal(missing, 0.5, out=self.null[here])
+
+    def finish(self) -> pa.Array:
+        return self.build(self.out, self.null)
+
+
+def _decoder(column: Column, count: int) -> _Decoder:
+    kind = column.arrow_type
+    if column.kind in ("categorical", "boolean"):
+        values = column.outcomes
+        size = len(values)
+        convert = (lambda block: block[0] >= 0.5) if size == 2 else (lambda block: _argmax(block[:size]))
+        return _Decoder(column, np.empty(count, np.int32), convert, lambda codes, _: _pick(values, codes, kind))
+    lower, upper = column.bounds
+    span = upper - lower
+    if column.kind == "ordinal":
+        steps = len(column.categories or ()) - 1
+        return _Decoder(
+            column, np.empty(count, np.int32), lambda block: np.rint(_unit(block[0]) * steps),
+            lambda codes, null: _pick(column.categories or (), codes, kind, null),
+        )  # fmt: skip
+    if column.kind == "datetime":
+        return _datetime_decoder(column, count)
+    out_type = np.dtype(kind.to_pandas_dtype()) if not pa.types.is_decimal(kind) else np.dtype(np.float64)
+    if column.kind == "integer":
+        def convert(block: np.ndarray) -> np.ndarray:
+            return np.rint(_unit(block[0]) * span + lower)
+    else:
+        low, high = np.asarray([lower, upper]).astype(out_type)
+
+        def convert(block: np.ndarray) -> np.ndarray:
+            return np.clip((_unit(block[0]) * span + lower).astype(out_type, copy=False), low, high)
+
+    def build(out: np.ndarray, null: np.ndarray | None) -> pa.Array:
+        array = pa.array(out, mask=null)
+        return array if array.type == kind else array.cast(kind, safe=False)
+
+    return _Decoder(column, np.empty(count, out_type), convert, build)
+
+
+def _datetime_decoder(column: Column, count: int) -> _Decoder:
+    kind, step = column.arrow_type, _step(column)
+    lower, upper = column.bounds
+    is_date = pa.types.is_date(kind)
+    per_second = 1.0 / _DAY if is_date else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    first, last = round(lower * per_second), round(upper * per_second)
+    steps, ticks = (upper - lower) / step, max(1, round(step * per_second))
+
+    def convert(block: np.ndarray) -> np.ndarray:
+        return np.minimum(np.rint(_unit(block[0]) * steps).astype(np.int64) * ticks + first, last)
+
+    def build(out: np.ndarray, null: np.ndarray | None) -> pa.Array:
+        if is_date:
+            return pa.array(out.astype(np.int32), mask=null).cast(pa.date32()).cast(kind)
+        return pa.array(out, mask=null).cast(kind)
+
+    return _Decoder(column, np.empty(count, np.int64), convert, build)
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    # fmax and fmin put NaN (a generator gone wrong) at the lower end, where clip would keep it.
+    return np.fmin(np.fmax(values, np.float32(0)), np.float32(1)).astype(np.float64)
+
+
+def _argmax(block: np.ndarray) -> np.ndarray:
+    """Index of the largest entry in each column of `block` [k, n], the first one among equals; NaN never wins."""
+    best = block[0].copy()
+    index = np.zeros(block.shape[1], np.int32)
+    for i in range(1, len(block)):
+        better = block[i] > best
+        np.copyto(index, i, where=better)
+        np.fmax(best, block[i], out=best)
+    return index
+
+
+def _pick(values: tuple[Value | None, ...], codes: np.ndarray, kind: pa.DataType, null: np.ndarray | None = None) -> pa.Array:
+    """values[codes] as an Arrow array; None among the values and a set `null` become nulls."""
+    real = [v for v in values if v is not None]
+    if len(real) < len(values):
+        null = codes == len(real)
+        codes = np.minimum(codes, max(len(real) - 1, 0)) if real else np.zeros_like(codes)
+    palette = pa.array(real or [None], type=value_type(kind))
+    index = pa.array(codes, mask=null)
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(index.cast(kind.index_type), palette, ordered=kind.ordered)
+    return palette.take(index)
+
+
+def _identifiers(column: Column, first_row: int, count: int) -> pa.Array:
+    """1, 2, 3, ... as the column's type: unique, and nothing to do with the real ones."""
+    kind = column.arrow_type
+    counted = pa.array(np.arange(first_row + 1, first_row + count + 1, dtype=np.int64))
+    if not pa.types.is_string(value_type(kind)) and not pa.types.is_large_string(value_type(kind)):
+        most = min(number_range(kind)[1], {"halffloat": 2048, "float": 2**24}.get(str(kind), 2**53))
+        if first_row + count > most:
+            raise column.problem(f"{kind} can number only {int(most)} rows; declare `dtype: int64` in the schema")
+    return counted.cast(kind) if not pa.types.is_dictionary(kind) else counted.cast(kind.value_type).cast(kind)

@@ -1,0 +1,227 @@
+"""One column: its kind and what is public about it.
+
+Everything here is a declaration by the data holder; nothing is looked up in the table. Bounds and categories are either
+declared (public, free) or marked `estimate` (found privately by the wall and paid for), never both.
+
+| kind | needs | learned as |
+| --- | --- | --- |
+| continuous, integer | lower < upper, or an estimate | one number |
+| datetime | lower < upper as ISO dates, or an estimate | one number, seconds since 1970 UTC |
+| ordinal | categories in order | one number, the position |
+| categorical | categories, or an estimate | one outcome |
+| boolean | nothing | one outcome |
+| identifier | nothing | never learned; regenerated |
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import pyarrow as pa
+
+from understudy.errors import UsageError
+from understudy.schema.types import (
+    EXACT_INTEGERS,
+    FAMILIES,
+    KINDS,
+    NATURAL,
+    Kind,
+    Value,
+    family,
+    number_range,
+    parse_type,
+    value_type,
+)
+
+OTHER = "other"
+NUMERIC = ("continuous", "integer", "datetime")  # kinds with bounds
+LISTED = ("categorical", "ordinal")  # kinds with categories
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What is public about one column. `estimate` names the group whose private estimate fills bounds or categories."""
+
+    name: str
+    kind: Kind
+    lower: float | int | str | None = None
+    upper: float | int | str | None = None
+    categories: tuple[Value, ...] | None = None
+    estimate: str | None = None
+    missing: bool = False
+    other: bool = False
+    dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_kind(self)
+        if self.categories is not None:
+            object.__setattr__(self, "categories", _typed_categories(self))
+        if self.other and family(self.arrow_type) != "string":
+            raise self.problem("`other` is text, but the categories are not; add a category of their own type instead")
+        if self.kind in NUMERIC and self.lower is not None:
+            _check_bounds(self)
+
+    def problem(self, what: str) -> UsageError:
+        """An error that names this column; the name is quoted so that any letters and newlines stay on one line."""
+        return UsageError(f"column {self.name!r}: {what}")
+
+    @property
+    def resolved(self) -> bool:
+        """True when no estimate is left to be made."""
+        return self.estimate is None
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The Arrow type that comes back on output."""
+        if self.dtype is not None:
+            return parse_type(self.dtype)
+        if self.kind in LISTED:
+            return pa.scalar(self.categories[0]).type if self.categories else pa.string()
+        return NATURAL[self.kind]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper as numbers; datetimes in seconds since 1970 UTC, ordinals as positions."""
+        if self.kind == "ordinal":
+            return 0.0, float(max(len(self.categories or ()) - 1, 0))
+        if self.lower is None or self.upper is None:
+            raise self.problem("has no bounds yet; its estimate has not been made")
+        if self.kind == "datetime":
+            return seconds(self.lower, self), seconds(self.upper, self)
+        return float(self.lower), float(self.upper)
+
+    @property
+    def outcomes(self) -> tuple[Value | None, ...]:
+        """All values a categorical or boolean column may take, `other` and None (missing) last."""
+        if self.kind == "boolean":
+            values: tuple[Value | None, ...] = _booleans(value_type(self.arrow_type))
+        elif self.categories is None:
+            raise self.problem("has no categories yet; its estimate has not been made")
+        else:
+            values = self.categories
+            if self.other and OTHER not in values:
+                values += (OTHER,)
+        return values + (None,) if self.missing else values
+
+
+def seconds(moment: float | int | str | None, column: Column) -> float:
+    """Seconds since 1970 UTC of an ISO date or time; times without an offset count as UTC."""
+    try:
+        when = datetime.fromisoformat(str(moment))
+    except ValueError:
+        raise column.problem(f"{moment!r} is not an ISO date or time such as 2020-12-31") from None
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    return (when - _EPOCH) / timedelta(seconds=1)
+
+
+def moment(seconds_since_epoch: float, kind: pa.DataType, *, up: bool) -> str:
+    """The ISO text nearest to a number of seconds: a date for date types, whole seconds otherwise."""
+    first, last = _moment_range(kind)
+    inside = min(max(seconds_since_epoch, first), last)
+    if pa.types.is_date(kind):
+        days = math.ceil(inside / 86400) if up else math.floor(inside / 86400)
+        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    whole = math.ceil(inside) if up else math.floor(inside)
+    return (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
+
+
+def _moment_range(kind: pa.DataType) -> tuple[float, float]:
+    # Nanoseconds since 1970 fit in 64 bits only from 1677 to 2262; Python's calendar runs from year 1 to 9999.
+    nanoseconds = pa.types.is_timestamp(kind) and kind.unit == "ns"
+    return (-9.2e9, 9.2e9) if nanoseconds else (-62135596800.0, 253402214400.0)
+
+
+def _booleans(kind: pa.DataType) -> tuple[Value, Value]:
+    return {"boolean": (False, True), "integer": (0, 1), "float": (0.0, 1.0)}[family(kind)]
+
+
+def _check_kind(column: Column) -> None:
+    if not isinstance(column.name, str) or not column.name:
+        raise UsageError(f"a column needs a name that is text, not {column.name!r}")
+    if column.kind == "text":
+        raise column.problem(
+            "free text is refused: it cannot be learned privately without copying phrases, and names hide in it; "
+            "leave the column out, code it as categories, or use kind identifier"
+        )
+    if column.kind not in KINDS:
+        raise column.problem(f"unknown kind {column.kind!r}; use one of {', '.join(KINDS)}")
+    found = family(column.arrow_type) if column.dtype else None
+    if found is not None and found not in FAMILIES[column.kind]:
+        hint = "; use kind integer" if column.kind == "continuous" and found == "integer" else ""
+        raise column.problem(f"dtype {column.dtype} does not suit kind {column.kind}{hint}")
+    has_bounds = column.lower is not None or column.upper is not None
+    if has_bounds and column.kind not in NUMERIC:
+        raise column.problem(f"kind {column.kind} takes no lower or upper")
+    if column.categories is not None and column.kind not in LISTED:
+        raise column.problem(f"kind {column.kind} takes no categories; use categorical or ordinal")
+    if column.estimate is not None:
+        if column.kind not in (*NUMERIC, "categorical"):
+            reason = "; its order must be declared" if column.kind == "ordinal" else ""
+            raise column.problem(f"kind {column.kind} has nothing to estimate{reason}")
+        if has_bounds or column.categories is not None:
+            raise column.problem("give either an estimate or declared values, not both")
+    elif column.kind in NUMERIC and (column.lower is None or column.upper is None):
+        raise column.problem("needs lower and upper (public facts), or `bounds: estimate` (found privately)")
+    elif column.kind in LISTED and column.categories is None:
+        way_out = ", or `categories: estimate` (found privately)" if column.kind == "categorical" else " in order"
+        raise column.problem(f"needs categories{way_out}")
+    if column.other and column.kind != "categorical":
+        raise column.problem("`other` is for kind categorical only")
+    if column.missing and column.kind == "identifier":
+        raise column.problem("an identifier is regenerated and never missing; leave `missing` out")
+
+
+def _typed_categories(column: Column) -> tuple[Value, ...]:
+    values = column.categories or ()
+    if not values and not (column.kind == "categorical" and (column.other or column.missing)):
+        raise column.problem("categories must not be empty")
+    if any(v is None or (isinstance(v, float) and not math.isfinite(v)) for v in values):
+        raise column.problem("a category cannot be null, NaN or infinite; write `missing: true` for missing values")
+    kinds = {type(v) for v in values}
+    if kinds == {int, float}:
+        values, kinds = tuple(float(v) for v in values), {float}
+    if not kinds <= {str, int, float, bool} or len(kinds) > 1:
+        raise column.problem("categories must be all text, all numbers or all true/false; put text in quotes")
+    if column.dtype is not None and values:
+        values = tuple(_retype(v, column) for v in values)
+    if len(set(values)) < len(values):
+        raise column.problem("categories must not repeat")
+    return values
+
+
+def _retype(value: Value, column: Column) -> Value:
+    wanted = family(column.arrow_type)
+    if wanted == "string" and isinstance(value, int | str) and not isinstance(value, bool):
+        return str(value)
+    if wanted == "boolean" and isinstance(value, bool):
+        return value
+    if wanted in ("integer", "float") and isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = number_range(value_type(column.arrow_type))
+        if low <= value <= high and (wanted == "float" or value == int(value)):
+            return float(value) if wanted == "float" else int(value)
+    raise column.problem(f"the category {value!r} does not suit dtype {column.dtype}")
+
+
+def _check_bounds(column: Column) -> None:
+    kind = column.arrow_type
+    if column.kind == "datetime":
+        lower, upper = column.bounds
+        low, high = _moment_range(kind)
+        if pa.types.is_date(kind) and (lower % 86400 or upper % 86400):
+            raise column.problem(f"dtype {kind} holds dates; give lower and upper as dates without a time")
+    else:
+        for side, value in (("lower", column.lower), ("upper", column.upper)):
+            if isinstance(value, bool | str) or not math.isfinite(value):  # type: ignore[arg-type]
+                raise column.problem(f"{side} must be a finite number, not {value!r}")
+        lower, upper = column.bounds
+        low, high = number_range(kind)
+        if column.kind == "integer":
+            if lower != math.floor(lower) or upper != math.floor(upper):
+                raise column.problem("lower and upper of an integer must be whole numbers")
+            if max(abs(lower), abs(upper)) > EXACT_INTEGERS:
+                raise column.problem("bounds beyond 2**53 cannot be learned; is it an identifier?")
+    if not lower < upper:
+        raise column.problem(f"lower must be below upper, not {column.lower!r} and {column.upper!r}")
+    if lower < low or upper > high or not math.isfinite(upper - lower):
+        raise column.problem(f"the bounds do not fit in {kind}; choose a wider dtype or narrower bounds")

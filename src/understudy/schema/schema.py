@@ -1,0 +1,400 @@
+"""The schema of a table: its columns, label, privacy unit and, if the holder says so, its row count.
+
+A schema is the whole of what is public. It is written by the data holder, checked here without looking at a row, and
+stored with every model. Two schemas are the same when `fingerprint()` agrees.
+"""
+
+import difflib
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import pyarrow as pa
+
+from understudy.errors import UsageError
+from understudy.schema.columns import LISTED, NUMERIC, OTHER, Column, moment
+from understudy.schema.text import dump_yaml, read_document
+from understudy.schema.types import EXACT_INTEGERS, Value, family, number_range, value_type
+
+LabelKind = Literal["none", "binary", "multiclass", "numeric"]
+CLASS_KINDS = ("categorical", "boolean", "ordinal")
+
+
+class Bounds(NamedTuple):
+    """A privately found range; for datetimes in seconds since 1970 UTC."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Everything that is public about a table, in the order of its columns."""
+
+    columns: tuple[Column, ...]
+    label: str | None = None
+    positive: Value | None = None
+    unit: str | None = None
+    max_rows_per_unit: int = 1
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise UsageError("the schema has no columns")
+        seen: set[str] = set()
+        for column in self.columns:
+            if column.name in seen:
+                raise UsageError(f"column {column.name!r} appears twice in the schema")
+            seen.add(column.name)
+        if all(column.kind == "identifier" for column in self.columns):
+            raise UsageError("the schema has only identifiers, and those are never learned; declare another column")
+        _check_groups(self.columns)
+        _check_unit(self)
+        if self.rows is not None and self.rows < 0:
+            raise UsageError(f"rows must be a whole number from 0, not {self.rows!r}")
+        _check_label(self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a schema file: JSON when its name ends in .json, YAML otherwise."""
+        return cls.from_dict(read_document(path, "schema file"))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema file, YAML or JSON by its name."""
+        document = self.to_dict()
+        is_json = Path(path).suffix.lower() == ".json"
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n" if is_json else dump_yaml(document)
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write the schema to {str(path)!r}: {error.strerror}") from None
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Self:
+        """The schema a parsed schema file describes."""
+        document = _mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "columns"))
+        if document.get("understudy", "schema") != "schema":
+            raise UsageError("this is not a schema file: its first line should read `understudy: schema`")
+        entries = document.get("columns")
+        if not isinstance(entries, Mapping) or not entries:
+            raise UsageError("the schema needs `columns:` with one line for each column, such as `age: {kind: ...}`")
+        label = _reference(document.get("label"), "label", "positive")
+        unit = _reference(document.get("unit"), "unit", "max_rows")
+        max_rows = unit.get("max_rows", 1)
+        if not isinstance(max_rows, int) or isinstance(max_rows, bool):
+            raise UsageError(f"unit: max_rows must be a whole number, not {max_rows!r}")
+        rows = document.get("rows")
+        if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
+            raise UsageError(f"rows must be a whole number, not {rows!r}")
+        return cls(
+            columns=tuple(_column(str(name), entry) for name, entry in entries.items()),
+            label=label.get("column"),
+            positive=label.get("positive"),
+            unit=unit.get("column"),
+            max_rows_per_unit=max_rows,
+            rows=rows,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain objects in the form of the schema file; `from_dict` reads them back to an equal schema."""
+        document: dict[str, Any] = {"understudy": "schema"}
+        if self.rows is not None:
+            document["rows"] = self.rows
+        if self.label is not None:
+            document["label"] = {"column": self.label}
+            if self.positive is not None:
+                document["label"]["positive"] = self.positive
+        if self.unit is not None:
+            document["unit"] = {"column": self.unit, "max_rows": self.max_rows_per_unit}
+        document["columns"] = {column.name: _entry(column) for column in self.columns}
+        return document
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form; column order counts."""
+        text = json.dumps(list(_ordered(self.to_dict())), ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in table order."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column called `name`."""
+        if name not in self._by_name:
+            raise UsageError(f"the schema has no column {name!r}{_nearest(name, self._by_name)}")
+        return self._by_name[name]
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """Columns that are learned as features: neither identifiers nor the class label."""
+        skip = self.label if self.label_kind in ("binary", "multiclass") else None
+        return tuple(c for c in self.columns if c.kind != "identifier" and c.name != skip)
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """What kind of label there is; a class label whose categories are still to be estimated counts as multiclass."""
+        if self.label is None:
+            return "none"
+        column = self.column(self.label)
+        if column.kind not in CLASS_KINDS:
+            return "numeric"
+        return "binary" if column.resolved and len(column.outcomes) == 2 else "multiclass"
+
+    @property
+    def positive_value(self) -> Value | None:
+        """The declared positive class, else the last one of a binary label (true, 1), else None."""
+        if self.positive is None and self.label is not None and self.label_kind == "binary":
+            return self.column(self.label).outcomes[-1]
+        return self.positive
+
+    @property
+    def resolved(self) -> bool:
+        """True when no estimate is left to be made; only then can rows be encoded."""
+        return all(column.resolved for column in self.columns)
+
+    @property
+    def estimates(self) -> dict[str, tuple[Column, ...]]:
+        """Estimate groups still to be made, with their columns, in table order."""
+        groups: dict[str, tuple[Column, ...]] = {}
+        for column in self.columns:
+            if column.estimate is not None:
+                groups[column.estimate] = (*groups.get(column.estimate, ()), column)
+        return groups
+
+    def with_estimates(self, found: "Mapping[str, Bounds | tuple[Value, ...]]") -> "Schema":
+        """This schema with the given groups filled in.
+
+        Never raises on what was found: a range without width is widened, one beyond the column's type is cut, a list
+        without categories gets a stand-in, and the declared positive class is added when the estimate missed it.
+        """
+        for group in found:
+            if group not in self.estimates:
+                raise UsageError(f"the schema has no estimate {group!r}{_nearest(group, self.estimates)}")
+        columns = tuple(
+            c if c.estimate is None or c.estimate not in found else self._filled(c, found[c.estimate])
+            for c in self.columns
+        )
+        return replace(self, columns=columns)
+
+    def _filled(self, column: Column, value: "Bounds | tuple[Value, ...]") -> Column:
+        if column.kind in NUMERIC:
+            lower, upper = _usable_bounds(column, float(value[0]), float(value[1]))  # type: ignore[arg-type]
+            return replace(column, estimate=None, lower=lower, upper=upper)
+        kept = dict.fromkeys(v for v in (category_value(raw, column) for raw in value) if v is not None)
+        if column.name == self.label and self.positive is not None:
+            kept.setdefault(self.positive)
+        if not kept and not column.other and not column.missing:
+            kept = {{"integer": 0, "float": 0.0, "boolean": False}.get(family(column.arrow_type), OTHER): None}
+        return replace(column, estimate=None, categories=tuple(kept))
+
+
+def category_value(raw: Value, column: Column) -> Value | None:
+    """`raw` (perhaps its text) as a value of the column's type, None when it is not one."""
+    wanted = family(column.arrow_type)
+    if wanted == "string":
+        return str(raw)
+    if wanted == "boolean":
+        return {"true": True, "false": False, "1": True, "0": False}.get(str(raw).lower())
+    try:
+        number = float(raw)
+    except (ValueError, OverflowError):
+        return None
+    low, high = number_range(value_type(column.arrow_type))
+    if not low <= number <= high or (wanted == "integer" and number != int(number)):
+        return None
+    return number if wanted == "float" else int(raw) if not isinstance(raw, str) else int(number)
+
+
+def _usable_bounds(column: Column, lower: float, upper: float) -> tuple[float | int | str, float | int | str]:
+    lower, upper = (0.0 if math.isnan(x) else x for x in (lower, upper))
+    kind = column.arrow_type
+    if column.kind == "datetime":
+        step = 86400.0 if pa.types.is_date(kind) else 1.0
+        lower, upper = min(lower, upper), max(lower, upper)
+        texts = moment(lower, kind, up=False), moment(max(upper, lower + step), kind, up=True)
+        if texts[0] == texts[1]:  # both cut at the end of the calendar
+            texts = moment(lower - 2 * step, kind, up=False), texts[1]
+        return texts
+    low, high = number_range(kind)
+    if column.kind == "integer":
+        low, high = max(low, -EXACT_INTEGERS), min(high, EXACT_INTEGERS)
+    else:
+        low, high = low / 2, high / 2  # the width upper - lower must be finite too
+    lower, upper = sorted((min(max(lower, low), high), min(max(upper, low), high)))
+    if column.kind == "integer":
+        first, last = math.floor(lower), math.ceil(upper)
+        if first == last:
+            first, last = (first, last + 1) if last < high else (first - 1, last)
+        return first, last
+    if not lower < upper:
+        room = max(1.0, abs(lower) * 1e-6)  # float32 columns still tell the ends apart
+        lower, upper = (lower, lower + room) if lower + room <= high else (lower - room, lower)
+    return lower, upper
+
+
+def _ordered(document: dict[str, Any]) -> "list[tuple[str, Any]]":
+    # JSON objects carry no order, a table does: the columns become a list of pairs.
+    return [(k, list(v.items()) if k == "columns" else v) for k, v in document.items()]
+
+
+def _nearest(name: str, names: Any) -> str:
+    close = difflib.get_close_matches(str(name), [str(n) for n in names], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _mapping(value: Any, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{what} should hold `key: value` pairs with the keys {', '.join(keys)}")
+    for key in value:
+        if key not in keys:
+            raise UsageError(f"{what}: unknown key {key!r}{_nearest(key, keys)} (known: {', '.join(keys)})")
+    return value
+
+
+def _reference(value: Any, what: str, option: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"column": str(value)}
+    found = dict(_mapping(value, what, ("column", option)))
+    if not isinstance(found.get("column"), str | int):
+        raise UsageError(f"{what} needs `column:` with the name of a column")
+    found["column"] = str(found["column"])
+    positive = found.get(option)
+    if positive is not None and not isinstance(positive, str | int | float):
+        raise UsageError(f"{what}: {option} must be one value, not {type(positive).__name__}")
+    return found
+
+
+_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype")
+
+
+def _column(name: str, entry: Any) -> Column:
+    entry = dict(_mapping(entry, f"column {name!r}", _ENTRY))
+    if not isinstance(entry.get("kind"), str):
+        raise UsageError(f"column {name!r}: needs a kind")
+    kind = entry["kind"]
+    for flag in ("missing", "other"):
+        if not isinstance(entry.get(flag, False), bool):
+            raise UsageError(f"column {name!r}: {flag} must be true or false")
+    if not isinstance(entry.get("dtype", ""), str):
+        raise UsageError(f"column {name!r}: dtype must be text such as int64")
+    for side in ("lower", "upper"):
+        if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
+            raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
+    categories, estimate = entry.pop("categories", None), None
+    if "bounds" in entry:
+        estimate = _estimate(entry.pop("bounds"), name, "bounds")
+        if kind in LISTED:
+            raise UsageError(f"column {name!r}: kind {kind} takes categories, not bounds")
+    if isinstance(categories, str | Mapping):
+        estimate = _estimate(categories, name, "categories")
+        categories = None
+        if kind in NUMERIC:
+            raise UsageError(f"column {name!r}: kind {kind} takes bounds, not categories")
+    if categories is not None:
+        if not isinstance(categories, list | tuple):
+            raise UsageError(f"column {name!r}: categories must be a list or `estimate`")
+        for value in categories:
+            if value is not None and not isinstance(value, str | int | float):
+                raise UsageError(f"column {name!r}: a category must be one value, not {type(value).__name__}")
+        if None in categories:
+            raise UsageError(f"column {name!r}: null is no category; write `missing: true`")
+        categories = tuple(categories)
+    try:
+        return Column(name=name, categories=categories, estimate=estimate, **entry)
+    except UsageError as error:
+        prefix = f"column {name!r}"
+        raise error if str(error).startswith(prefix) else UsageError(f"{prefix}: {error}") from None
+
+
+def _estimate(value: Any, name: str, what: str) -> str:
+    if value == "estimate":
+        return name
+    if isinstance(value, Mapping) and set(value) == {"estimate"} and isinstance(value["estimate"], str | int):
+        return str(value["estimate"])
+    raise UsageError(f"column {name!r}: {what} must be `estimate` or `{{estimate: NAME}}`; give values as "
+                     f"{'lower and upper' if what == 'bounds' else 'a list'}")
+
+
+def _entry(column: Column) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": column.kind}
+    if column.lower is not None:
+        entry |= {"lower": column.lower, "upper": column.upper}
+    if column.categories is not None:
+        entry["categories"] = list(column.categories)
+    if column.estimate is not None:
+        group = "estimate" if column.estimate == column.name else {"estimate": column.estimate}
+        entry["bounds" if column.kind in NUMERIC else "categories"] = group
+    entry |= {flag: True for flag in ("missing", "other") if getattr(column, flag)}
+    if column.dtype is not None:
+        entry["dtype"] = column.dtype
+    return entry
+
+
+def _check_groups(columns: tuple[Column, ...]) -> None:
+    first: dict[str, Column] = {}
+    for column in columns:
+        if column.estimate is None:
+            continue
+        leader = first.setdefault(column.estimate, column)
+        if leader.kind != column.kind:
+            raise UsageError(
+                f"estimate {column.estimate!r} mixes kinds: column {leader.name!r} is {leader.kind}, "
+                f"column {column.name!r} is {column.kind}; give each kind an estimate of its own"
+            )
+
+
+def _check_unit(schema: Schema) -> None:
+    if schema.unit is None:
+        if schema.max_rows_per_unit != 1:
+            raise UsageError("max_rows is given without a unit column")
+        return
+    column = schema.column(schema.unit) if schema.unit in schema.names else None
+    if column is None:
+        raise UsageError(f"unit column {schema.unit!r} is not among the columns{_nearest(schema.unit, schema.names)}")
+    if column.kind != "identifier":
+        raise UsageError(f"unit column {schema.unit!r} must be of kind identifier: it names persons and is never learned")
+    if schema.max_rows_per_unit < 1:
+        raise UsageError(f"unit: max_rows must be at least 1, not {schema.max_rows_per_unit}")
+
+
+def _check_label(schema: Schema) -> None:
+    if schema.label is None:
+        if schema.positive is not None:
+            raise UsageError("a positive class is given without a label column")
+        return
+    if schema.label not in schema.names:
+        raise UsageError(f"label column {schema.label!r} is not among the columns{_nearest(schema.label, schema.names)}")
+    column = schema.column(schema.label)
+    if column.kind == "identifier":
+        raise UsageError(f"label column {schema.label!r} is an identifier, and those are never learned")
+    if column.kind not in CLASS_KINDS:
+        if schema.positive is not None:
+            raise UsageError(
+                f"label column {schema.label!r} is {column.kind}, so it has no positive class; "
+                "make it categorical or boolean, or leave `positive` out"
+            )
+        return
+    if column.missing:
+        raise UsageError(f"label column {schema.label!r} cannot be missing; leave `missing` out, or give it `other: true`")
+    if schema.positive is None:
+        return
+    positive = category_value(schema.positive, column) if type(schema.positive) is not str else schema.positive
+    if column.resolved:
+        match = [v for v in column.outcomes if v == positive and (type(v) is str) == (type(positive) is str)]
+        if not match:
+            raise UsageError(f"label column {schema.label!r}: the positive class {schema.positive!r} is not one of its values")
+        positive = match[0]
+    object.__setattr__(schema, "positive", positive)
