@@ -16,6 +16,11 @@ from understudy.private.release import Release
 
 HOLDS_ROWS = re.compile(r"Array|ndarray|DataFrame|Series|Table\b")
 
+ROWLESS = {
+    "SeededNoise": "made from a seed alone",
+    "Conversation.done": "rounds so far, counted from the public plan",
+}
+
 
 def modules() -> list[types.ModuleType]:
     """`understudy.private` and every module below it."""
@@ -24,36 +29,38 @@ def modules() -> list[types.ModuleType]:
 
 
 def returns_release(function: Any) -> bool:
-    annotation = get_type_hints(function).get("return")
-    return annotation is Release or get_origin(annotation) is Release
+    """True for `-> Release[...]` and for `-> None`; false when the annotation is missing."""
+    annotation = get_type_hints(function).get("return", "missing")
+    return annotation in (Release, type(None)) or get_origin(annotation) is Release
 
 
 def unpriced(module: Any) -> list[str]:
     """Names in a module's `__all__` through which something could leave without a price.
 
-    A function must return a `Release`; so must every public method of a class, and a class has no public properties.
-    Exempt are `Release` itself, exceptions, and records (dataclasses, tuples) of public settings: no field holds arrays.
+    A function must return a `Release`, or nothing; so must every public method of a class, and a class shows no public
+    attributes. Records (dataclasses, tuples) of public settings may do more as long as no field could hold rows.
+    Exempt are `Release` itself, exceptions, protocols (they hold nothing) and the names in `ROWLESS`.
     """
     found = []
     for name in getattr(module, "__all__", ()):
         thing = getattr(module, name)
-        if thing is Release:
+        if thing is Release or name in ROWLESS:
             continue
         if inspect.isclass(thing):
-            found += [f"{name}.{method}" for method in unpriced_members(thing)]
+            found += [f"{name}.{member}" for member in unpriced_members(thing)]
         elif callable(thing) and not returns_release(thing):
             found.append(name)
-    return found
+    return [name for name in found if name not in ROWLESS]
 
 
 def unpriced_members(kind: type) -> list[str]:
-    if issubclass(kind, BaseException):
+    if issubclass(kind, BaseException) or getattr(kind, "_is_protocol", False):
         return []
     if hasattr(kind, "__dataclass_fields__") or issubclass(kind, tuple):
         return [name for name, hint in get_type_hints(kind).items() if HOLDS_ROWS.search(str(hint))]
     found = []
     for name, member in inspect.getmembers_static(kind):
-        if name.startswith("_") or isinstance(member, types.MemberDescriptorType):
+        if name.startswith("_"):
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         constructor = isinstance(member, classmethod) and makes_itself(function, kind)
@@ -90,8 +97,13 @@ def priced(rows: int) -> Release[int]:
 
 
 class LeakyCurator:
+    __slots__ = ("_rows", "seen")
+
     def __init__(self) -> None:
-        self._rows = 3
+        self._rows = self.seen = 3
+
+    def adopt(self) -> None:
+        self._rows += 1
 
     def count(self) -> int:
         return self._rows
@@ -123,7 +135,7 @@ class Shard:
         ("leak", leak, ["leak"]),
         ("unannotated", unannotated, ["unannotated"]),
         ("priced", priced, []),
-        ("LeakyCurator", LeakyCurator, ["LeakyCurator.count", "LeakyCurator.rows"]),
+        ("LeakyCurator", LeakyCurator, ["LeakyCurator.count", "LeakyCurator.rows", "LeakyCurator.seen"]),
         ("Settings", Settings, []),
         ("Shard", Shard, ["Shard.rows"]),
     ],

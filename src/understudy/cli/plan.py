@@ -1,5 +1,6 @@
 """`understudy plan`: what a fit will cost and whether it can work, before any row is read."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,26 +46,25 @@ def table(made: Any) -> Any:
     from rich.text import Text
 
     costs = Table(title=f"Plan for {made.method}", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for heading, justify in (("purpose", "left"), ("noise", "left"), ("share", "right"), ("epsilon alone", "right")):
-        costs.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    detail: dict[str, list[str]] = {}
-    for charge in made.charges:
-        detail.setdefault(charge.purpose, []).append(charge.detail or type(charge.event).__name__)
+    for heading in ("purpose", "noise"):
+        costs.add_column(heading)
+    for heading in ("share", "epsilon alone"):
+        costs.add_column(heading, justify="right")
+    noise = {charge.purpose: describe(charge.event) for charge in made.charges}
+    detail = {charge.purpose: f" ({charge.detail})" if charge.detail else "" for charge in made.charges}
     for purpose, share, alone in made.shares():
-        costs.add_row(purpose, "; ".join(detail.get(purpose, [])), f"{share:.1%}", f"{alone:.4g}")
-    costs.add_section()
-    total = f"{made.epsilon:.4g} of {made.budget.epsilon:g} (delta {made.budget.delta:g})"
-    costs.add_row("all together", "", "", total, style="bold")
+        costs.add_row(purpose + detail.get(purpose, ""), noise.get(purpose, ""), f"{share:.1%}", f"{alone:.4g}")
+    costs.add_row("all together", "", "", f"{made.epsilon:.4g}", style="bold")
 
-    recipe = Table(
-        title="Recipe", title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
-    )
+    recipe = Table(title="Recipe", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    recipe.show_header = False
     recipe.add_column()
     recipe.add_column()
-    for name, value in made.parameters.items():
-        recipe.add_row(str(name), _short(value))
+    for name, value in flat(made.parameters):
+        recipe.add_row(name, value)
 
-    parts: list[Any] = [costs, Text(), Text(f"protected: {made.unit}"), Text(), recipe]
+    budget = f"budget: epsilon {made.budget.epsilon:g}, delta {made.budget.delta:g}; protects {made.unit}"
+    parts: list[Any] = [costs, Text(), Text(budget), Text(), recipe]
     if not made.valid:
         parts += [Text(), Text(f"NOT A VALID GUARANTEE: {made.void_reason}", style="bold red")]
     if made.notes:
@@ -72,8 +72,36 @@ def table(made: Any) -> Any:
     return Group(*parts)
 
 
+def describe(event: Any) -> str:
+    """A privacy event in words, e.g. `Gaussian 37.3 x 1,000 answers`; the figure is noise per unit of sensitivity."""
+    kind = type(event).__name__.removesuffix("DpEvent")
+    if kind == "SelfComposed":
+        return f"{describe(event.event)} x {event.count:,} answers"
+    if kind == "Composed":
+        return ", ".join(describe(part) for part in event.events)
+    if kind == "PoissonSampled":
+        return f"{describe(event.event)} on a {event.sampling_probability:.3g} sample"
+    if kind == "EpsilonDelta":
+        return f"threshold (delta {event.delta:.2g})" if not event.epsilon else f"epsilon {event.epsilon:.3g}"
+    scale = getattr(event, "noise_multiplier", None)
+    return kind if scale is None else f"{kind} {scale:.4g}"
+
+
+def flat(parameters: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Nested settings as lines of a table."""
+    lines: list[tuple[str, str]] = []
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            lines += flat(value, f"{prefix}{name} / ")
+        else:
+            lines.append((f"{prefix}{name}", _short(value)))
+    return lines
+
+
 def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        value = ", ".join(_short(item) for item in value)
     text = str(value)
     return text if len(text) <= 90 else text[:87] + "..."
