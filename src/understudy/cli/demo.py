@@ -49,31 +49,28 @@ def demo(
     if not as_json:
         typer.echo(STORY.format(rows=len(train), persons=persons))
 
-    model, synthetic = out / "model", out / "synthetic.csv"
-    quiet = ["--quiet"] if as_json else []
-    _step(["plan", str(out / "schema.yaml"), "--epsilon", f"{epsilon:g}"], as_json, skip=as_json)
-    _step(
-        ["fit", str(out / "train.csv"), "--schema", str(out / "schema.yaml"), "--epsilon", f"{epsilon:g}"]
-        + ["--seed", str(seed), "--out", str(model), "--overwrite", *quiet],
-        as_json,
-    )
-    # The number of records is private; the synthetic table is as long as the public figure of the source suggests.
-    _step(
-        ["sample", str(model), "--rows", "16000", "--out", str(synthetic), "--seed", str(seed), "--overwrite", *quiet],
-        as_json,
-    )
-    _step(["certificate", "verify", str(model)], as_json, skip=as_json)
+    model, synthetic, schema_file = out / "model", out / "synthetic.csv", out / "schema.yaml"
+    budget, seeded = ["--epsilon", f"{epsilon:g}"], ["--seed", str(seed)]
+    quiet = ["--overwrite", *(["--quiet"] if as_json else [])]
+    steps = [
+        ["plan", str(schema_file), *budget],
+        ["fit", str(out / "train.csv"), "--schema", str(schema_file), *budget, *seeded, "--out", str(model), *quiet],
+        # The number of records is private; the length of the synthetic table is our free choice.
+        ["sample", str(model), "--rows", "16000", *seeded, "--out", str(synthetic), *quiet],
+        ["certificate", "verify", str(model)],
+    ]
+    for words in steps:
+        if not (as_json and words[0] in ("plan", "certificate")):
+            _step(words, as_json)
 
     figures = _compare(model, train, test, synthetic) | {"out": str(out)}
     show(figures, lambda: RESULT.format(**figures), as_json)
 
 
-def _step(words: list[str], as_json: bool, skip: bool = False) -> None:
+def _step(words: list[str], as_json: bool) -> None:
     """Run one command as if it had been typed; what it needs from the user ends the demo with the same code."""
     from understudy.cli import run
 
-    if skip:
-        return
     if not as_json:
         typer.echo(f"$ understudy {shlex.join(word for word in words if word != '--overwrite')}")
     code = run(words)

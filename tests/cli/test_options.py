@@ -1,0 +1,177 @@
+"""Flags, configuration files and conditions: who wins, and what a mistake is answered with."""
+
+import pytest
+
+from understudy.cli import _output, _recipe
+from understudy.cli.sample import parse_where
+from understudy.errors import UsageError
+from understudy.schema import Column, Schema
+
+
+def ask(**changes):
+    wanted = {"config": None, "schema": None, "method": None, "epsilon": None, "delta": None} | changes
+    return _recipe.request(**wanted)
+
+
+@pytest.fixture
+def config(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        "data: rows.csv\nschema: rows.yaml\nepsilon: 2\ndelta: 1e-6\nseed: 7\n"
+        "options: {teachers: 20, learning-rate: 1e-3}\n"
+    )
+    return file
+
+
+def test_the_file_fills_in_and_flags_win(config, tmp_path):
+    found = ask(config=config, epsilon=0.5, pairs=["teachers=30"])
+    assert found.epsilon == 0.5
+    assert found.delta == 1e-6
+    assert found.seed == 7
+    assert found.method == "pate-gan"
+    assert found.options == {"teachers": 30, "learning_rate": 1e-3}
+
+
+def test_paths_in_the_file_are_relative_to_it(config, tmp_path):
+    found = ask(config=config)
+    assert found.schema == tmp_path / "rows.yaml"
+    assert found.data == tmp_path / "rows.csv"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("epsilom: 1", "did you mean 'epsilon'"),
+        ("teachers: 3", "under 'options:'"),
+        ("- 1", "name: value"),
+        ("a: [", "not valid YAML"),
+        ("options: 3", "'options' must"),
+        ("epsilon: much\nschema: s", "epsilon must be a number"),
+        ("epsilon: 1\nschema: s\nseed: 1.5", "seed must be a whole number"),
+        ("epsilon: 1", "--schema is missing"),
+        ("schema: s.yaml", "--epsilon is missing"),
+    ],
+)
+def test_mistakes_in_the_file_are_named(tmp_path, content, words):
+    file = tmp_path / "run.yaml"
+    file.write_text(content)
+    with pytest.raises(UsageError, match=words):
+        ask(config=file)
+
+
+def test_an_empty_file_changes_nothing(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("")
+    assert ask(config=file, schema=tmp_path / "s.yaml", epsilon=1.0).options == {}
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        ask(config=tmp_path / "none.yaml")
+
+
+def test_settings_read_values_as_yaml():
+    found = _output.settings(
+        ["teachers=500", "rate=1e-4", "noise=laplace", "sizes=[8, 4]", "on=true", "learning-rate=.5"]
+    )
+    assert found == {
+        "teachers": 500,
+        "rate": 1e-4,
+        "noise": "laplace",
+        "sizes": [8, 4],
+        "on": True,
+        "learning_rate": 0.5,
+    }
+
+
+@pytest.mark.parametrize("pair", ["teachers", "=3", " =3"])
+def test_settings_of_another_form_are_refused(pair):
+    with pytest.raises(UsageError, match="name=value"):
+        _output.settings([pair])
+
+
+def test_unknown_options_of_a_method_get_the_nearest_name(tmp_path):
+    wanted = ask(schema=tmp_path / "s.yaml", epsilon=1.0, pairs=["teacherz=3"])
+    with pytest.raises(UsageError, match="no option 'teacherz'; did you mean 'teachers'"):
+        _recipe.estimator(wanted)
+
+
+def test_unknown_methods_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="pate-gan"):
+        _recipe.estimator(ask(schema=tmp_path / "s.yaml", epsilon=1.0, method="pate-gun"))
+
+
+def table(kind: str, **more) -> Schema:
+    return Schema(
+        columns=(Column(name="x", kind="continuous", lower=0, upper=1), Column(name="a=b", kind=kind, **more)),
+        label="a=b",
+    )
+
+
+def test_conditions_find_the_label_and_the_type_of_its_value():
+    assert parse_where(None, table("boolean")) is None
+    assert parse_where("a=b=1", table("categorical", categories=(0, 1))) == {"a=b": 1}
+    assert parse_where("a=b=>50K", table("categorical", categories=("<=50K", ">50K"))) == {"a=b": ">50K"}
+    for text, value in (("true", True), ("True", True), ("1", True), ("0", False)):
+        assert parse_where(f"a=b={text}", table("boolean")) == {"a=b": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x=1", "must read a=b=VALUE"), ("a=b", "must read a=b=VALUE"), ("a=b=9", "has no value '9'; it has 0, 1")],
+)
+def test_wrong_conditions_are_named(text, words):
+    with pytest.raises(UsageError, match=words):
+        parse_where(text, table("categorical", categories=(0, 1)))
+
+
+def test_conditions_need_a_label_with_classes():
+    numeric = table("continuous", lower=0, upper=1)
+    with pytest.raises(UsageError, match="conditions need a label with classes"):
+        parse_where("a=b=1", numeric)
+    with pytest.raises(UsageError, match="fitted without one"):
+        parse_where("a=b=1", Schema(columns=numeric.columns))
+
+
+def test_json_output_is_plain():
+    import json
+    from pathlib import Path
+
+    import numpy as np
+
+    value = {
+        "a": float("inf"),
+        "b": np.arange(2),
+        "c": Path("x"),
+        "d": (1, None),
+        3: np.float32(0.5),
+        "e": np.bool_(True),
+    }
+    text = json.dumps(_output.plain(value), allow_nan=False)
+    assert json.loads(text) == {"a": "inf", "b": [0, 1], "c": "x", "d": [1, None], "3": 0.5, "e": True}
+
+
+def test_places_to_write_are_checked_first(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    _output.writable_file(tmp_path / "new" / "deep" / "file.csv")
+    _output.writable_folder(tmp_path / "new", overwrite=False)
+    _output.writable_folder(tmp_path / "full", overwrite=True)
+    with pytest.raises(UsageError, match="is a folder"):
+        _output.writable_file(tmp_path)
+    with pytest.raises(UsageError, match="is a file"):
+        _output.writable_folder(tmp_path / "file", overwrite=True)
+    with pytest.raises(UsageError, match="holds files already"):
+        _output.writable_folder(tmp_path / "full", overwrite=False)
+    with pytest.raises(UsageError, match="cannot write into"):
+        _output.writable_file(tmp_path / "file" / "below.csv")
+
+
+def test_every_command_has_json():
+    from understudy.cli import _commands
+
+    for name in ("plan", "fit", "sample", "demo"):
+        assert (
+            "as_json" in inspect.signature(getattr(_commands.import_module(f"understudy.cli.{name}"), name)).parameters
+        )
