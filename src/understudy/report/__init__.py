@@ -1,0 +1,56 @@
+"""Reports: a saved `result.json` in, self-contained HTML pages out. No table ever comes here.
+
+    understudy.report.write("evaluation/result.json", "evaluation/")   # internal.html and release.html
+
+- internal.html compares with real rows. Not private: it carries a red banner and must stay in the house.
+- release.html shows the certificate, the schema and statistics of the synthetic table, and nothing else.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from understudy.errors import UsageError
+from understudy.report import internal, release
+from understudy.report.node import Node, read
+from understudy.report.page import LIMIT_BYTES
+
+__all__ = ["FILES", "KINDS", "LIMIT_BYTES", "render", "write"]
+
+KINDS: Mapping[str, Callable[[Node], str]] = {"internal": internal.render, "release": release.render}
+FILES = {"internal": "internal.html", "release": "release.html"}
+
+
+def render(result: str | Path, kind: str) -> str:
+    """One page as text, from the path of a result file."""
+    return KINDS[_known(kind)](read(result))
+
+
+def write(result: str | Path, out: str | Path, kind: str = "both") -> list[Path]:
+    """Draw the pages of `kind` (internal, release, both) into the folder `out`; returns their paths.
+
+    Pages are drawn before anything is written, each through a temporary neighbour, so nothing half-written is left.
+    """
+    kinds = list(KINDS) if kind == "both" else [_known(kind)]
+    root = read(result)
+    pages = {one: KINDS[one](root) for one in kinds}
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {str(out)!r} is a file; name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for one, text in pages.items():
+        path = folder / FILES[one]
+        part = path.with_name(path.name + ".part")
+        try:
+            part.write_text(text, encoding="utf-8", newline="\n")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        written.append(path)
+    return written
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise UsageError(f"--kind {kind!r} is not known; choose one of {', '.join(KINDS)}, both")
+    return kind

@@ -1,0 +1,118 @@
+"""A place in `result.json`: the value together with its address.
+
+Every figure a page shows is printed from a `Node`, so the page can say where each number comes from
+(`data-path`, a JSON pointer as in RFC 6901) and what it is to the last bit (`data-value`). That makes "the figures in
+the page equal those in the file" a property of the construction, and easy to check from outside.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import UsageError
+from understudy.report import svg
+
+FORMAT = 1
+
+
+class Node:
+    """Read-only cursor; a missing entry is the file's fault and named by its address."""
+
+    __slots__ = ("path", "value")
+
+    def __init__(self, value: Any, path: str = "") -> None:
+        self.value = value
+        self.path = path
+
+    def __getitem__(self, key: str | int) -> "Node":
+        step = str(key).replace("~", "~0").replace("/", "~1")
+        try:
+            return Node(self.value[key], f"{self.path}/{step}")
+        except (KeyError, IndexError, TypeError):
+            raise UsageError(
+                f"the result file has no entry {self.path}/{step}; write it again with 'understudy evaluate'"
+            ) from None
+
+    def get(self, key: str) -> "Node":
+        """The entry, or an empty node: for optional parts of a file."""
+        if isinstance(self.value, dict) and key in self.value:
+            return self[key]
+        return Node(None, self.path)
+
+    def __iter__(self) -> Iterator["Node"]:
+        if not isinstance(self.value, list):
+            raise UsageError(f"the result file holds no list at {self.path}; write it again with 'understudy evaluate'")
+        return (self[i] for i in range(len(self.value)))
+
+    def items(self) -> Iterator[tuple[str, "Node"]]:
+        return ((k, self[k]) for k in self.value) if isinstance(self.value, dict) else iter(())
+
+    def __len__(self) -> int:
+        return len(self.value) if isinstance(self.value, list | dict) else 0
+
+    def __bool__(self) -> bool:
+        """Whether there is something here: not null, not empty. Zero is something."""
+        return self.value is not None and self.value != [] and self.value != {} and self.value != ""
+
+    @property
+    def number(self) -> float | None:
+        return self.value if svg.is_figure(self.value) else None
+
+    @property
+    def text(self) -> str:
+        return "" if self.value is None else str(self.value)
+
+
+def read(path: str | Path) -> Node:
+    """The root of a result file, or a sentence about what is wrong with it."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"{str(path)!r}: there is no such file; write one with 'understudy evaluate ... --out DIR'"
+        ) from None
+    except IsADirectoryError:
+        raise UsageError(f"{str(path)!r} is a folder; name the result.json in it") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise UsageError(
+            f"{str(path)!r} is not JSON; a report is drawn from the result.json of 'understudy evaluate'"
+        ) from None
+    if not isinstance(data, dict) or "header" not in data or "release" not in data:
+        raise UsageError(f"{str(path)!r} is not a result of 'understudy evaluate'")
+    if data.get("format") != FORMAT:
+        raise UsageError(f"{str(path)!r} has format {data.get('format')!r}, this version draws format {FORMAT}")
+    return Node(data)
+
+
+def figure(node: Node, digits: int = 3, *, percent: bool = False, fixed: bool = False) -> str:
+    """The number as text, with its exact value and its address. `fixed`: always `digits` decimals."""
+    value = node.number
+    if value is None:
+        return f'<span class="none" title="not defined">{svg.NO_FIGURE}</span>'
+    shown = (
+        f"{value * 100:.{max(0, digits - 2)}f} %"
+        if percent
+        else f"{value:.{digits}f}"
+        if fixed
+        else svg.number(value, digits)
+    )
+    return f'<span data-path="{svg.esc(node.path)}" data-value="{value!r}">{svg.esc(shown)}</span>'
+
+
+def summary(node: Node, digits: int = 3, *, percent: bool = False) -> str:
+    """Mean and, where there are several runs, its spread: `0.812 ± 0.011`."""
+    if not node:
+        return f'<span class="none">{svg.NO_FIGURE}</span>'
+    mean = figure(node["mean"], digits, percent=percent)
+    if node["sd"].number is None:
+        return mean
+    # Beside a mean of ordinary size the spread has the same decimals: 0.012 ± 0.000, not 0.012 ± 3.1e-5.
+    ordinary = 0.5 * 10**-digits <= abs(node["mean"].number or 0.0) < 100
+    return f"{mean} ± {figure(node['sd'], digits, percent=percent, fixed=ordinary)}"
+
+
+def spread(node: Node) -> tuple[float | None, float | None]:
+    """Ends of the error bar: one standard deviation either way; none for a single run."""
+    mean, sd = node["mean"].number, node["sd"].number
+    return (None, None) if mean is None or sd is None else (mean - sd, mean + sd)

@@ -1,0 +1,255 @@
+"""The verdict in words: fixed rules over the figures of one result.
+
+Each question gets a grade from one figure and two limits, both printed beside the answer:
+
+    usefulness   (B - base) / (A - base) of the headline metric   good from 0.90, partial from 0.50
+    shapes       1 - mean distance over columns                   good from 0.90, partial from 0.75
+    pairs        mean |difference of associations|                good to 0.05, partial to 0.15
+    telling      AUROC of a classifier real against synthetic     good to 0.60, partial to 0.80
+    schema       largest share of rows that break a rule          good at 0, partial to 0.01
+    groups       vanished groups; largest fall A -> B of a group  good: none and fall to 0.05, partial: none and to 0.15
+
+A is trained on real rows and B on synthetic ones, both tested on held-out real rows; `base` is what knowing nothing
+scores. The limits are our convention for reading a page, not a standard, and the page says so. A question whose
+figure is missing is "not measured", never "good". Privacy gets no grade: no figure of an evaluation shows it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from understudy.report import page
+from understudy.report.certificate import is_void
+from understudy.report.node import Node, figure, summary
+from understudy.report.svg import number
+
+GOOD, PARTIAL, POOR, UNKNOWN = "good", "partial", "poor", "unknown"
+WORDS = {GOOD: "✓ good", PARTIAL: "△ partial", POOR: "✗ poor", UNKNOWN: "not measured"}
+USEFUL = (0.90, 0.50)
+SHAPES = (0.90, 0.75)
+PAIRS = (0.05, 0.15)
+TELLING = (0.60, 0.80)
+SCHEMA = (0.0, 0.01)
+GROUP_FALL = (0.05, 0.15)
+FEW_ROWS = 30
+NO_SIGNAL = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    question: str
+    grade: str
+    words: str  # HTML
+    limits: str
+
+
+def findings(root: Node) -> list[Finding]:
+    return [useful(root), shapes(root), pairs(root), telling(root), hurt(root), obeys(root)]
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def at_least(value: float, limits: tuple[float, float]) -> str:
+    return GOOD if value >= limits[0] else PARTIAL if value >= limits[1] else POOR
+
+
+def at_most(value: float, limits: tuple[float, float]) -> str:
+    return GOOD if value <= limits[0] else PARTIAL if value <= limits[1] else POOR
+
+
+def setting(root: Node, name: str) -> Node:
+    for one in root["utility"]["settings"] if root["utility"] else ():
+        if one["name"].text == name:
+            return one
+    return Node(None)
+
+
+def useful(root: Node) -> Finding:
+    question = "Does a model trained on the synthetic rows work on real ones?"
+    limits = f"share of setting A's lead over guessing that setting B keeps: good from {percent(USEFUL[0])}, partial from {percent(USEFUL[1])}"
+    if root["images"]:
+        return _useful_images(root, question)
+    a, b = setting(root, "A"), setting(root, "B")
+    if not root["utility"] or not b:
+        return Finding(question, UNKNOWN, "No label, or the predictive models were not run.", limits)
+    metric = root["utility"]["metrics"][0].text
+    base, score_b = root["utility"]["base"].get(metric), b["average"][metric]
+    mean_b = score_b["mean"].number
+    runs = len(score_b["runs"])
+    once = " One run only: its spread is unknown." if runs < 2 else f" Mean and standard deviation over {runs} runs."
+    told = f"{_metric(metric)} {summary(score_b)} when trained on synthetic rows"
+    if base.number is not None:
+        told += f" (guessing: {figure(base)})"
+    if not a or a["average"][metric]["mean"].number is None or mean_b is None or base.number is None:
+        return Finding(
+            question, UNKNOWN, told + ". Without training rows there is no setting A to compare with." + once, limits
+        )
+    mean_a = a["average"][metric]["mean"].number
+    told += f", {summary(a['average'][metric])} when trained on real ones."
+    lead = mean_a - base.number
+    better = root["utility"]["higher_is_better"].get(metric).value is not False
+    if (lead if better else -lead) < NO_SIGNAL * (
+        1.0 if metric in ("auroc", "auprc", "accuracy", "r2") else abs(base.number)
+    ):
+        return Finding(
+            question,
+            UNKNOWN,
+            told + " The real rows themselves hardly predict the label, so this question cannot be judged." + once,
+            limits,
+        )
+    kept = (mean_b - base.number) / lead
+    share = percent(max(0.0, kept)) if kept <= 1 else "all"
+    words = {
+        GOOD: f"Yes: {share} of the lead over guessing is kept.",
+        PARTIAL: f"In part: {share} of the lead over guessing is kept.",
+        POOR: f"Hardly: {share} of the lead over guessing is kept." if kept > 0 else "No: no better than guessing.",
+    }
+    grade = at_least(kept, USEFUL)
+    return Finding(question, grade, f"{words[grade]} {told}{once}", limits)
+
+
+def _useful_images(root: Node, question: str) -> Finding:
+    limits = f"accuracy of setting B over that of setting A: good from {percent(USEFUL[0])}, partial from {percent(USEFUL[1])}"
+    a, b = root["images"]["accuracy_a"], root["images"]["accuracy_b"]
+    told = f"A small convolutional network reaches accuracy {summary(b)} when trained on synthetic images, {figure(a)} on real ones."
+    if a.number is None or b["mean"].number is None or a.number <= 0:
+        return Finding(question, UNKNOWN, told, limits)
+    return Finding(question, at_least(b["mean"].number / a.number, USEFUL), told, limits)
+
+
+def shapes(root: Node) -> Finding:
+    question = "Do single columns look alike?"
+    limits = f"1 − mean distance over columns: good from {SHAPES[0]}, partial from {SHAPES[1]}"
+    if not root["fidelity"] or root["fidelity"]["shape_score"]["mean"].number is None:
+        return Finding(question, UNKNOWN, "Column shapes were not compared.", limits)
+    score = root["fidelity"]["shape_score"]
+    far = [s["column"].value for s in root["fidelity"]["shapes"] if (s["distance"]["mean"].number or 0) > 0.2]
+    some = f" {number(len(far))} of {number(len(root['fidelity']['shapes']))} columns are further off than 0.2"
+    some += (
+        (": " + ", ".join(page.name(c) for c in far[:5]) + (" and others" if len(far) > 5 else "") + ".")
+        if far
+        else "."
+    )
+    return Finding(question, at_least(score["mean"].value, SHAPES), f"Score {summary(score)} of 1.{some}", limits)
+
+
+def pairs(root: Node) -> Finding:
+    question = "Do columns go together as they do in the real rows?"
+    limits = f"mean absolute difference of associations: good to {PAIRS[0]}, partial to {PAIRS[1]}"
+    value = root["fidelity"]["pairs"]["mean_absolute_difference"] if root["fidelity"] else Node(None)
+    if not value or value["mean"].number is None:
+        return Finding(question, UNKNOWN, "Pairs of columns were not compared.", limits)
+    worst = root["fidelity"]["pairs"]["max_absolute_difference"]
+    words = f"Associations differ by {summary(value)} on average and by {summary(worst)} at most."
+    return Finding(question, at_most(value["mean"].value, PAIRS), words, limits)
+
+
+def telling(root: Node) -> Finding:
+    question = "Can a classifier tell real from synthetic rows?"
+    limits = f"AUROC of that classifier: good to {TELLING[0]}, partial to {TELLING[1]} (0.5 = cannot tell, 1 = always)"
+    found = root["fidelity"]["propensity"] if root["fidelity"] else Node(None)
+    if not found or found["auroc"]["mean"].number is None:
+        return Finding(question, UNKNOWN, "This was not tried.", limits)
+    grade = at_most(found["auroc"]["mean"].value, TELLING)
+    words = {GOOD: "Hardly.", PARTIAL: "Often.", POOR: "Easily."}[grade]
+    return Finding(question, grade, f"{words} Its AUROC is {summary(found['auroc'])}.", limits)
+
+
+def all_groups(root: Node) -> Iterator[tuple[Node, Node]]:
+    return ((groups, one) for groups in root["groups"] for one in groups["groups"])
+
+
+def hurt(root: Node) -> Finding:
+    """Groups with fewer than FEW_ROWS real rows are named when they vanish but their scores are too noisy to grade."""
+    question = "Is a class or subgroup hurt?"
+    limits = (
+        f"good: none vanished and no group loses more than {GROUP_FALL[0]} between settings A and B; partial: up to {GROUP_FALL[1]}; "
+        f"groups below {FEW_ROWS} real rows are not graded by their scores"
+    )
+    if not root["groups"]:
+        return Finding(question, UNKNOWN, "No class label and no subgroup column was named.", limits)
+    gone = [
+        f"{page.name(g['value'].text)} of {page.name(k['by'].text)}" for k, g in all_groups(root) if g["vanished"].value
+    ]
+    if gone:
+        more = f" and {len(gone) - 8} more" if len(gone) > 8 else ""
+        return Finding(question, POOR, f"Vanished from the synthetic rows: {', '.join(gone[:8])}{more}.", limits)
+    falls = []
+    for kind, one in all_groups(root):
+        metric = kind["metrics"][0].text if kind["metrics"] else ""
+        a, b = one["setting_a"].get(metric), one["setting_b"].get(metric)
+        mean_b = b["mean"].number if b else None
+        if a.number is not None and mean_b is not None and (one["real_rows"].number or 0) >= FEW_ROWS:
+            sign = -1.0 if metric == "rmse" else 1.0
+            falls.append((sign * (a.number - mean_b), kind, one, metric, a, b))
+    if not falls:
+        return Finding(
+            question,
+            UNKNOWN,
+            "No class or subgroup vanished; their scores were not measured or rest on too few rows.",
+            limits,
+        )
+    fall, kind, one, metric, a, b = max(falls, key=lambda f: f[0])
+    words = (
+        f"None vanished. Largest fall: {page.name(one['value'].text)} of {page.name(kind['by'].text)}, "
+        f"{_metric(metric)} {figure(a)} with real and {summary(b)} with synthetic training rows."
+    )
+    return Finding(question, at_most(fall, GROUP_FALL), words, limits)
+
+
+def obeys(root: Node) -> Finding:
+    question = "Do the synthetic rows obey the schema?"
+    limits = f"largest share of rows that break one rule: good at {SCHEMA[0]:g}, partial to {percent(SCHEMA[1])}"
+    broken = [v for v in root["release"]["violations"] if (v["share"]["mean"].number or 0) > 0]
+    if not broken:
+        return Finding(question, GOOD, "Yes, all of them.", limits)
+    worst = max(broken, key=lambda v: v["share"]["mean"].number or 0)
+    words = f"{len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken; most often {page.name(worst['rule'].text)} in {page.name(worst['column'].text)}, {summary(worst['share'], percent=True)} of rows."
+    return Finding(question, at_most(worst["share"]["mean"].value, SCHEMA), words, limits)
+
+
+def privacy_sentence(certificate: Node) -> str:
+    if not certificate:
+        return "Privacy: no certificate was given, and no figure on this page can stand in for one."
+    if is_void(certificate):
+        return "Privacy: the certificate is VOID. Treat the synthetic rows as if they were real ones."
+    return "Privacy rests on the certificate alone; no figure on this page is evidence for it or against it."
+
+
+def headline(found: list[Finding]) -> str:
+    """One sentence that leads with the worst news."""
+    poor, partial, good = ([f.question for f in found if f.grade == g] for g in (POOR, PARTIAL, GOOD))
+    judged = len(poor) + len(partial) + len(good)
+    if not judged:
+        return "Nothing that can be judged was measured."
+    counts = f"Of {judged} questions that could be judged, {len(good)} good, {len(partial)} partial, {len(poor)} poor."
+    if poor:
+        return f"{counts} Do not rely on the synthetic rows for what is marked poor."
+    if partial:
+        return f"{counts} Usable with care: read what is marked partial first."
+    return f"{counts} Nothing measured here speaks against use."
+
+
+def html(root: Node) -> str:
+    found = findings(root)
+    items = "".join(
+        f'<li><span class="grade {f.grade}">{WORDS[f.grade]}</span><div><p><strong>{f.question}</strong></p><p>{f.words}</p>'
+        f'<p class="note">Limits: {f.limits}.</p></div></li>'
+        for f in found
+    )
+    return (
+        page.paragraph(f"<strong>{headline(found)}</strong>")
+        + page.paragraph(privacy_sentence(root["header"]["certificate"]))
+        + f'<ul class="verdict">{items}</ul>'
+        + page.paragraph(
+            "The limits are a convention of this report, fixed before any figure was seen; no standard sets them.",
+            "note",
+        )
+    )
+
+
+def _metric(name: str) -> str:
+    return {"auroc": "AUROC", "auprc": "AUPRC", "accuracy": "accuracy", "r2": "R²", "rmse": "RMSE"}.get(
+        name, page.name(name)
+    )
