@@ -5,8 +5,8 @@ table (the one exception, said so where it stands: the picture grid of an image 
 
 Two kinds of contents, never mixed:
 - `Evaluation.release` describes the synthetic table and the schema only. Synthetic rows of a private generator are
-  public, so are statistics of them; histogram edges come from the schema or from the synthetic rows, never from the
-  real ones. This is all a release report may use, beside the certificate in the header.
+  public, so are statistics of them; its histogram edges come from the synthetic rows, never from the real ones. This is
+  all a release report may use, beside the certificate in the header.
 - everything else compares with real rows and is NOT private: the header carries the banner.
 
 Exactness: `Evaluation.from_json(e.to_json()) == e`. Python floats survive JSON to the last bit; a figure that is not
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 FORMAT = 1
+FAMILIES = ("utility", "fidelity", "mmd", "dimension", "groups", "diagnostics")
 BANNER = "NOT PRIVATE: computed from real rows. Do not share."
 OPTIMISTIC = "optimistic: choosing the best run by its score on real rows is not private"
 NOT_EVIDENCE = "A diagnostic, not privacy evidence: no value of it shows that the synthetic table is private."
@@ -49,9 +50,7 @@ class Summary:
         kept = tuple(None if r is None or not math.isfinite(r) else float(r) for r in runs)
         known = [r for r in kept if r is not None]
         if not known:
-            return cls(
-                runs=kept, mean=None, sd=None, low=None, high=None, best=None, higher_is_better=higher_is_better
-            )
+            return cls(runs=kept, mean=None, sd=None, low=None, high=None, best=None, higher_is_better=higher_is_better)
         low, high = min(known), max(known)
         return cls(
             runs=kept,
@@ -145,7 +144,7 @@ class Histogram:
     """Shares that can be drawn as bars. Numeric: `edges` has one more entry than shares. Else: `labels`.
 
     Shares are of the non-missing cells and sum to one together with `*_outside` (cells beyond the outer edges or
-    unknown categories). The synthetic side is the mean over samples. Edges: from the schema or the synthetic rows.
+    unknown categories). The synthetic side is the mean over samples. Edges span both tables: internal report only.
     """
 
     edges: tuple[float, ...] | None
@@ -182,7 +181,7 @@ class MarginalError:
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals:
-    """Total variation over sets of `ways` columns, numeric columns cut into bins (edges public as in Histogram)."""
+    """Total variation over sets of `ways` columns, numeric columns cut into bins at the real rows' quantiles."""
 
     ways: int
     sets: int
@@ -265,7 +264,7 @@ class DimensionPrediction:
     """F1 of predicting one binary column from all others, trained on real or on synthetic, tested on real rows."""
 
     model: str  # forest | xgboost | tree
-    top: int  # the columns whose share of ones is closest to one half, at most 10, 50 or 100 of them
+    top: int  # the columns with most ones among the real training rows, at most 10, 50 or 100 of them
     columns: tuple[str, ...]
     real: tuple[float, ...]
     synthetic: tuple[float, ...]  # mean over samples
@@ -312,7 +311,7 @@ class Distances:
     quantiles: tuple[float, ...]
     synthetic_to_train: tuple[float, ...]
     holdout_to_train: tuple[float, ...]
-    closer_than_holdout: Summary  # share of synthetic rows nearer to a training row than to any holdout row; 0.5 expected
+    closer_than_holdout: Summary  # share of synthetic rows nearer to a training than to a holdout row; 0.5 expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,7 +434,7 @@ def _build(kind: Any, value: Any) -> Any:
         return value
     if origin in (typing.Union, types.UnionType):
         return _build(next(a for a in typing.get_args(kind) if a is not type(None)), value)
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         return kind(**{f.name: _build(hints[f.name], value[f.name]) for f in dataclasses.fields(kind)})
     if origin is tuple:

@@ -1,0 +1,115 @@
+"""Rows to features for the predictive models: [0, 1] on the training side, nothing learnt from the test side.
+
+Numeric and ordinal columns are scaled by the training rows' smallest and largest value; categories become one column
+each, from the schema; a column that may be missing gets a flag, and its gaps the training median. What the training
+side did not show may leave [0, 1] on the test side, as with scikit-learn's MinMaxScaler; only absurd values (overflow,
+infinities) are cut at +-100. This is not the codec of the generators: their bounds are the schema's, these are data's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.evaluate.table import MISSING, Table, categories, evaluated, is_discrete
+from understudy.schema import Column, Schema
+
+MOST_CATEGORIES = 50  # one-hot columns per table column; rarer training values share one, or wide tables take hours
+_CUT = 100.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    column: str
+    onehot: tuple[int, ...] | None  # category indices with an own column; None: numeric
+    rest: bool = False  # one more column for all other categories
+    binary: bool = False  # two categories: one 0/1 column
+    low: float = 0.0
+    span: float = 1.0
+    median: float = 0.0
+    flag: bool = False
+
+    @property
+    def width(self) -> int:
+        own = 1 if self.onehot is None or self.binary else len(self.onehot) + self.rest
+        return own + self.flag
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """Fitted on a training side; `apply` turns any table of the same schema into float32 rows."""
+
+    features: tuple[Feature, ...]
+
+    @property
+    def width(self) -> int:
+        return sum(f.width for f in self.features)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The table column behind each feature."""
+        return tuple(f.column for f in self.features for _ in range(f.width))
+
+    def apply(self, table: Table) -> np.ndarray:
+        out = np.zeros((table.rows, self.width), dtype=np.float32)
+        at = 0
+        for feature in self.features:
+            _write(out[:, at : at + feature.width], table.values[feature.column], feature)
+            at += feature.width
+        return out
+
+
+def fit(table: Table, schema: Schema, *, without: str | None = None) -> Features:
+    """Features of all columns but `without` (the one to predict)."""
+    columns = [c for c in evaluated(schema) if c.name != without]
+    return Features(features=tuple(_fit_column(table.values[c.name], c) for c in columns))
+
+
+def _fit_column(values: np.ndarray, column: Column) -> Feature:
+    if is_discrete(column) and column.kind != "ordinal":
+        outcomes = len(categories(column))
+        if outcomes == 2:
+            return Feature(column=column.name, onehot=(1,), binary=True, flag=column.missing)
+        if outcomes <= MOST_CATEGORIES:
+            return Feature(column=column.name, onehot=tuple(range(outcomes)), flag=column.missing)
+        counts = np.bincount(values[values >= 0], minlength=outcomes)
+        common = np.sort(np.argsort(-counts, kind="stable")[: MOST_CATEGORIES - 1])
+        return Feature(column=column.name, onehot=tuple(int(i) for i in common), rest=True, flag=column.missing)
+    numeric = _numeric(values)
+    known = numeric[np.isfinite(numeric)]
+    if known.size == 0:
+        return Feature(column=column.name, onehot=None, flag=column.missing)
+    low, high = float(known.min()), float(known.max())
+    span = high - low
+    return Feature(
+        column=column.name,
+        onehot=None,
+        low=low,
+        span=span if np.isfinite(span) and span > 0 else 1.0,
+        median=float(np.median(known)),
+        flag=column.missing,
+    )
+
+
+def _numeric(values: np.ndarray) -> np.ndarray:
+    """Ordinals count as their position; missing and unknown as NaN."""
+    if values.dtype == np.int32:
+        return np.where(values < 0, np.nan, values).astype(np.float64)
+    return values
+
+
+def _write(out: np.ndarray, values: np.ndarray, feature: Feature) -> None:
+    if feature.onehot is None:
+        numeric = _numeric(values)
+        filled = np.where(np.isnan(numeric), feature.median, numeric)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (filled - feature.low) / feature.span
+        out[:, 0] = np.clip(np.nan_to_num(scaled, nan=0.0, posinf=_CUT, neginf=-_CUT), -_CUT, _CUT)
+        missing = np.isnan(numeric)
+    else:
+        for position, code in enumerate(feature.onehot):
+            out[:, position] = values == code
+        if feature.rest:
+            out[:, len(feature.onehot)] = (values >= 0) & ~np.isin(values, feature.onehot)
+        missing = values == MISSING
+    if feature.flag:
+        out[:, -1] = missing

@@ -1,0 +1,332 @@
+"""The whole evaluation: read, prepare, compute each family, assemble the frozen result.
+
+Tables become arrays one after the other, so that a file's frame is gone before the next is read. The order of work is
+models first (they take longest and run in parallel), then the families in the order of the report.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from understudy import parallel
+from understudy.errors import UsageError
+from understudy.evaluate import classifiers, images, settings, table
+from understudy.evaluate.metrics import (
+    diagnostics,
+    dimension,
+    groups,
+    marginals,
+    mmd,
+    pairs,
+    propensity,
+    ranking,
+    release,
+    shapes,
+    violations,
+)
+from understudy.evaluate.result import FAMILIES, Evaluation, Fidelity, Header, Utility
+from understudy.schema import Schema
+
+Progress = parallel.Progress
+MAX_ROWS = settings.MAX_ROWS
+
+
+def evaluate(
+    synthetic: Any,
+    test: Any,
+    schema: Schema,
+    *,
+    train: Any = None,
+    synthetic_test: Any = None,
+    models: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    max_rows: int | None = MAX_ROWS,
+    image_shape: tuple[int, int] | tuple[int, int, int] | None = None,
+    certificate: dict[str, Any] | None = None,
+    seed: int = 0,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Evaluation:
+    """Evaluate one or several synthetic tables against held-out real rows.
+
+    Tables are frames (pandas, polars, PyArrow) or files (CSV, Parquet); files are read, converted and dropped one after
+    the other. `train` (the rows the generator saw) enables setting A, the ranking agreement and distances. `max_rows`
+    caps what classifiers train on. `by` names columns whose groups are reported. `jobs=None` uses every core.
+    `image_shape` (height, width[, channels]) adds the CNN and the picture grid. `certificate` is kept in the header.
+    """
+    start = time.perf_counter()
+    families = _families(metrics)
+    chosen = classifiers.choose(None if models is None else tuple(models)) if "utility" in families else ()
+    if max_rows is not None and max_rows < 2:
+        raise UsageError(f"--max-rows {max_rows}: classifiers need at least 2 rows")
+    sources = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
+    if not sources:
+        raise UsageError("--synthetic: give at least one synthetic table")
+    shape = _image_shape(image_shape)
+    public = schema
+    schema, from_synthetic, prepared, prepared_tests, held, known = _read(
+        schema, sources, _as_list(synthetic_test, len(sources)), test, train
+    )
+
+    target = settings.Target.of(schema)
+    with_models = "utility" in families and target is not None and bool(chosen)
+    wants_dimension = "dimension" in families and (metrics is not None or dimension.applies(schema))
+    fits = len(chosen) * (len(prepared) + (known is not None)) if with_models else 0
+    steps = _Steps(fits + 6 * ("fidelity" in families) + sum(f in families for f in ("mmd", "groups", "diagnostics"))
+                   + wants_dimension + (shape is not None) + 1, progress, cancel)  # fmt: skip
+    groupings = _groupings(schema, held, by, "groups" in families)
+    out: dict[str, Any] = {}
+    notes: list[str] = []
+    runs = None
+    if with_models and target is not None:
+        runs = settings.compute(
+            schema, target, train=known, test=held, synthetic=prepared, synthetic_test=prepared_tests, models=chosen,
+            groups={g.key: (g.code(held), len(g.names)) for g in groupings},
+            max_rows=max_rows, seed=seed, jobs=jobs, progress=steps.inner, cancel=cancel,
+        )  # fmt: skip
+        out["utility"] = _utility(runs, schema, target, known, held, prepared)
+    elif "utility" in families:
+        notes.append("the schema names no label: settings A, B and C do not apply")
+    if known is None and with_models:
+        notes.append("no real training rows given: setting A and the ranking agreement are left out")
+    if "fidelity" in families:
+        out["fidelity"] = _fidelity(held, prepared, schema, seed, steps)
+    if "mmd" in families:
+        out["mmd"] = steps.do("mmd", lambda: mmd.compare(held, prepared, schema, seed))
+    if wants_dimension:
+        half = known if known is not None else held
+        out["dimension_wise"] = steps.do("dimension-wise", lambda: dimension.compare(
+            half, held, prepared, schema, seed=seed, max_rows=max_rows, jobs=jobs, progress=steps.label,
+            cancel=cancel))  # fmt: skip
+        if known is None:
+            notes.append("dimension-wise prediction on real rows was trained on its own test rows: give --train")
+        if out["dimension_wise"] is None:
+            notes.append("dimension-wise figures need at least three binary columns and rows on both sides")
+    if "groups" in families:
+        out["groups"] = steps.do(
+            "groups", lambda: tuple(groups.compare(g, held, prepared, schema, runs) for g in groupings)
+        )
+    if "diagnostics" in families:
+        out["diagnostics"] = steps.do("diagnostics", lambda: diagnostics.compare(known, held, prepared, schema, seed))
+    grid = None
+    if shape is not None:
+        out["images"] = steps.do("pictures", lambda: images.compare(
+            schema, shape, train=known, test=held, synthetic=prepared, max_rows=max_rows, seed=seed))  # fmt: skip
+        grid = images.synthetic_grid(prepared[0], from_synthetic, shape)
+    described = steps.do("synthetic table", lambda: release.describe(prepared[0], from_synthetic, public, grid))
+    header = _header(
+        schema, target, held, known, prepared, models=chosen, metrics=families, max_rows=max_rows, seed=seed,
+        certificate=None if certificate is None else json.loads(json.dumps(certificate)), notes=tuple(notes),
+        seconds=round(time.perf_counter() - start, 3),
+    )  # fmt: skip
+    return Evaluation(header=header, release=described, warnings=_warnings(out), **out)
+
+
+def _families(metrics: Sequence[str] | None) -> tuple[str, ...]:
+    if metrics is None:
+        return FAMILIES
+    for name in metrics:
+        if name not in FAMILIES:
+            raise UsageError(f"--metrics: unknown family {name!r}; known are {', '.join(FAMILIES)}")
+    return tuple(f for f in FAMILIES if f in metrics)
+
+
+def _image_shape(shape: tuple[int, ...] | None) -> tuple[int, int, int] | None:
+    if shape is None:
+        return None
+    if len(shape) not in (2, 3) or min(shape) < 1 or min(shape[:2]) < 4:
+        raise UsageError("--image-shape: give height x width, each at least 4, and channels 1 or 3, e.g. 28x28")
+    return (shape[0], shape[1], shape[2] if len(shape) == 3 else 1)
+
+
+def _as_list(value: Any, count: int) -> list[Any]:
+    if value is None:
+        return []
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if len(values) != count:
+        raise UsageError(f"--synthetic-test: give one table for each of the {count} synthetic tables")
+    return values
+
+
+def _read(
+    schema: Schema, sources: list[Any], test_sources: list[Any], test: Any, train: Any
+) -> tuple[Schema, Schema, list[table.Table], list[table.Table] | None, table.Table, table.Table | None]:
+    """All tables as arrays, and the schema twice: with categories found in any table, and in the synthetic one only.
+
+    Declared categories need no look at the rows, so each frame is dropped before the next file is read. Categories that
+    were left to estimate are taken from the tables, synthetic ones first (the release part stops there).
+    """
+    wanted = [*sources, *test_sources, test, *([] if train is None else [train])]
+    if any(c.kind == "categorical" and not c.resolved for c in schema.columns):
+        frames = [_frame(s, schema) for s in wanted]
+        from_synthetic, schema = _with_found(schema, frames[:1]), _with_found(schema, frames)
+        tables = [table.prepare(f, schema) for f in frames]
+    else:
+        from_synthetic = schema
+        tables = [table.prepare(_frame(s, schema), schema) for s in wanted]
+    count, more = len(sources), len(test_sources)
+    return (
+        schema,
+        from_synthetic,
+        tables[:count],
+        tables[count : count + more] or None,
+        tables[count + more],
+        tables[-1] if train is not None else None,
+    )
+
+
+def _frame(source: Any, schema: Schema) -> pd.DataFrame:
+    if isinstance(source, pd.DataFrame):
+        return source
+    from understudy.schema import as_frame, read_table
+
+    return read_table(source, schema) if isinstance(source, str | Path) else as_frame(source, schema)
+
+
+def _with_found(schema: Schema, frames: Sequence[pd.DataFrame]) -> Schema:
+    """Fill categories that are still to be estimated from the given frames, in order of the frames."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for group, columns in schema.estimates.items():
+        if columns[0].kind == "categorical":
+            values = [
+                v
+                for f in frames
+                for c in columns
+                if c.name in f.columns
+                for v in sorted(f[c.name].dropna().unique(), key=str)
+            ]
+            found[group] = tuple(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
+    return schema.with_estimates(found) if found else schema
+
+
+class _Steps:
+    """Counts steps across families, and stops between them when cancelled."""
+
+    def __init__(self, total: int, progress: Progress | None, cancel: threading.Event | None) -> None:
+        self.total, self.progress, self.cancel, self.done = total, progress, cancel, 0
+
+    def do(self, label: str, work: Callable[[], Any]) -> Any:
+        if self.cancel is not None and self.cancel.is_set():
+            raise parallel.Cancelled(f"cancelled before: {label}")
+        value = work()
+        self.inner(0, 0, label)
+        return value
+
+    def inner(self, _done: int, _total: int, label: str) -> None:
+        self.done += 1
+        self.label(0, 0, label)
+
+    def label(self, _done: int, _total: int, label: str) -> None:
+        if self.progress is not None:
+            self.progress(min(self.done, self.total), self.total, label)
+
+
+def _groupings(schema: Schema, held: table.Table, by: Sequence[str], wanted: bool) -> list[groups.Grouping]:
+    made = [groups.by_column(schema, name, held) for name in dict.fromkeys(by) if name != schema.label]
+    if not wanted:
+        return made
+    own = groups.by_class(schema)
+    return [own, *made] if own is not None else made
+
+
+def _utility(
+    runs: settings.Runs,
+    schema: Schema,
+    target: settings.Target,
+    known: table.Table | None,
+    held: table.Table,
+    prepared: list[table.Table],
+) -> Utility:
+    names = classifiers.METRICS[target.task]
+    real, per_run = settings.model_scores(runs)
+    associations = None if known is None else pairs.label_association(known, schema)
+    others = [pairs.label_association(t, schema) for t in prepared]
+    return Utility(
+        task=target.task,
+        metrics=names,
+        higher_is_better={m: classifiers.HIGHER_IS_BETTER[m] for m in names},
+        base=classifiers.base_score(target.task, target.values(held.take(target.usable(held))), target.positive),
+        settings=settings.summarise(runs),
+        ranking_models=ranking.compare("models", runs.models, real, per_run) if real and len(real) > 1 else None,
+        ranking_features=None if associations is None else ranking.compare(
+            "features", list(associations), list(associations.values()), [list(o.values()) for o in others]),
+    )  # fmt: skip
+
+
+def _fidelity(held: table.Table, prepared: list[table.Table], schema: Schema, seed: int, steps: "_Steps") -> Fidelity:
+    found, score = steps.do("column shapes", lambda: shapes.compare(held, prepared, schema))
+    return Fidelity(
+        shapes=found,
+        shape_score=score,
+        pairs=steps.do("pair trends", lambda: pairs.compare(held, prepared, schema)),
+        two_way=steps.do("two-way marginals", lambda: marginals.compare(held, prepared, schema, 2, seed)),
+        three_way=steps.do("three-way marginals", lambda: marginals.compare(held, prepared, schema, 3, seed)),
+        propensity=steps.do("propensity", lambda: propensity.compare(held, prepared, schema, seed)),
+        violations=steps.do("schema violations", lambda: violations.find(prepared, schema)),
+    )
+
+
+def _header(
+    schema: Schema,
+    target: settings.Target | None,
+    held: table.Table,
+    known: table.Table | None,
+    prepared: list[table.Table],
+    **rest: Any,
+) -> Header:
+    columns = table.evaluated(schema)
+    return Header(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        test_rows=held.rows,
+        train_rows=None if known is None else known.rows,
+        synthetic_rows=tuple(t.rows for t in prepared),
+        columns=len(columns),
+        kinds={c.name: c.kind for c in columns},
+        label=schema.label,
+        label_kind=schema.label_kind,
+        positive=target.classes[target.positive] if target is not None and target.task == "binary" else None,
+        classes=() if target is None else target.classes,
+        versions=_versions(),
+        **rest,
+    )
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from understudy import __version__
+
+    found = {"understudy": __version__, "python": sys.version.split()[0]}
+    for name in ("numpy", "pandas", "scikit-learn", "xgboost-cpu", "xgboost", "jax"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _warnings(out: dict[str, Any]) -> tuple[str, ...]:
+    """What a reader should see first: vanished groups, models that could not learn, broken rules."""
+    found = []
+    for grouping in out.get("groups", ()):
+        if grouping.vanished:
+            what = "classes" if grouping.role == "class" else f"groups of {grouping.by}"
+            found.append(f"vanished {what}: {', '.join(grouping.vanished)}")
+    utility = out.get("utility")
+    for setting in utility.settings if utility is not None else ():
+        troubled = [m for m in setting.models if m.notes]
+        if troubled:
+            found.append(f"setting {setting.name}: {len(troubled)} models with notes, e.g. {troubled[0].notes[0]}")
+    fidelity = out.get("fidelity")
+    if fidelity is not None and fidelity.violations:
+        found.append(f"{len({v.column for v in fidelity.violations})} columns break the schema in synthetic rows")
+    return tuple(found)
