@@ -1,9 +1,36 @@
-"""What is public about a table, and how its rows become numbers and rows again."""
+"""What is public about a table, and how its rows become numbers and rows again.
 
+Nothing here sees the wall (`understudy.private`) or JAX. `Schema` and `Column` are declarations by the data holder,
+`Codec` is a pure function of them, `read_table`, `as_frame` and `open_writer` move tables in and out.
+"""
+
+from understudy.schema.check import check
 from understudy.schema.codec import Block, Codec, Encoded, cell
 from understudy.schema.columns import Column
+from understudy.schema.draft import draft
 from understudy.schema.schema import Bounds, Schema
+from understudy.schema.sdv import from_sdv
+from understudy.schema.tables import as_frame, read_table
 from understudy.schema.types import Kind
-from understudy.schema.values import numbers, texts
+from understudy.schema.values import to_numbers, to_texts
+from understudy.schema.writers import TableWriter, open_writer
 
-__all__ = ["Block", "Bounds", "Codec", "Column", "Encoded", "Kind", "Schema", "cell", "numbers", "texts"]
+__all__ = [
+    "Block",
+    "Bounds",
+    "Codec",
+    "Column",
+    "Encoded",
+    "Kind",
+    "Schema",
+    "TableWriter",
+    "as_frame",
+    "cell",
+    "check",
+    "draft",
+    "from_sdv",
+    "open_writer",
+    "read_table",
+    "to_numbers",
+    "to_texts",
+]

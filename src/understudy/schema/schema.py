@@ -324,8 +324,10 @@ def _estimate(value: Any, name: str, what: str) -> str:
         return name
     if isinstance(value, Mapping) and set(value) == {"estimate"} and isinstance(value["estimate"], str | int):
         return str(value["estimate"])
-    raise UsageError(f"column {name!r}: {what} must be `estimate` or `{{estimate: NAME}}`; give values as "
-                     f"{'lower and upper' if what == 'bounds' else 'a list'}")
+    raise UsageError(
+        f"column {name!r}: {what} must be `estimate` or `{{estimate: NAME}}`; give values as "
+        f"{'lower and upper' if what == 'bounds' else 'a list'}"
+    )
 
 
 def _entry(column: Column) -> dict[str, Any]:
@@ -365,7 +367,9 @@ def _check_unit(schema: Schema) -> None:
     if column is None:
         raise UsageError(f"unit column {schema.unit!r} is not among the columns{_nearest(schema.unit, schema.names)}")
     if column.kind != "identifier":
-        raise UsageError(f"unit column {schema.unit!r} must be of kind identifier: it names persons and is never learned")
+        raise UsageError(
+            f"unit column {schema.unit!r} must be of kind identifier: it names persons and is never learned"
+        )
     if schema.max_rows_per_unit < 1:
         raise UsageError(f"unit: max_rows must be at least 1, not {schema.max_rows_per_unit}")
 
@@ -376,7 +380,9 @@ def _check_label(schema: Schema) -> None:
             raise UsageError("a positive class is given without a label column")
         return
     if schema.label not in schema.names:
-        raise UsageError(f"label column {schema.label!r} is not among the columns{_nearest(schema.label, schema.names)}")
+        raise UsageError(
+            f"label column {schema.label!r} is not among the columns{_nearest(schema.label, schema.names)}"
+        )
     column = schema.column(schema.label)
     if column.kind == "identifier":
         raise UsageError(f"label column {schema.label!r} is an identifier, and those are never learned")
@@ -388,13 +394,17 @@ def _check_label(schema: Schema) -> None:
             )
         return
     if column.missing:
-        raise UsageError(f"label column {schema.label!r} cannot be missing; leave `missing` out, or give it `other: true`")
+        raise UsageError(
+            f"label column {schema.label!r} cannot be missing; leave `missing` out, or give it `other: true`"
+        )
     if schema.positive is None:
         return
     positive = category_value(schema.positive, column) if type(schema.positive) is not str else schema.positive
     if column.resolved:
         match = [v for v in column.outcomes if v == positive and (type(v) is str) == (type(positive) is str)]
         if not match:
-            raise UsageError(f"label column {schema.label!r}: the positive class {schema.positive!r} is not one of its values")
+            raise UsageError(
+                f"label column {schema.label!r}: the positive class {schema.positive!r} is not one of its values"
+            )
         positive = match[0]
     object.__setattr__(schema, "positive", positive)

@@ -19,7 +19,7 @@ MISSING, UNKNOWN = -1, -2
 _TRUE_FALSE = {"true": True, "false": False, "t": True, "f": False, "yes": True, "no": False, "1": True, "0": False}
 
 
-def numbers(series: pd.Series, column: Column) -> np.ndarray:
+def to_numbers(series: pd.Series, column: Column) -> np.ndarray:
     """float64 values, NaN where missing or unreadable; datetimes as seconds since 1970 UTC."""
     return _seconds(series) if column.kind == "datetime" else _floats(series)
 
@@ -40,15 +40,20 @@ def positions(series: pd.Series, column: Column) -> np.ndarray:
     return found[codes]
 
 
-def texts(series: pd.Series, column: Column) -> np.ndarray:
-    """Category values as text (None where missing), the form in which the wall counts them privately."""
+def to_texts(series: pd.Series, column: Column) -> tuple[list[str], np.ndarray]:
+    """Category values as text where there is one, and where that is: the form in which the wall counts them privately.
+
+    `Schema.with_estimates` turns such texts back into values of the column's type.
+    """
     wanted = "boolean" if column.kind == "boolean" else family(column.arrow_type)
     codes, uniques = _factorize(series)
     found = np.empty(len(uniques) + 1, object)
     for i, raw in enumerate(uniques):
         key = _key(raw, wanted)
-        found[i] = None if key is None else text(key)
-    return found[codes]
+        found[i] = None if key is None or (wanted != "string" and key == math.inf) else text(key)
+    cells = found[codes]
+    present = np.fromiter((v is not None for v in cells), bool, len(cells))
+    return cells[present].tolist(), present
 
 
 def outcomes(series: pd.Series, column: Column) -> np.ndarray:

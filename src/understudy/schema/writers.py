@@ -1,0 +1,101 @@
+"""Tables out: CSV and Parquet, batch by batch, all or nothing.
+
+Batches go to a hidden file beside the target, which takes the target's name only when everything is written. A full disk,
+Ctrl-C or any other end removes the hidden file and leaves an older target as it was.
+"""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from understudy.errors import UsageError
+from understudy.schema.codec import Codec
+from understudy.schema.tables import file_format
+from understudy.schema.types import value_type
+
+
+class TableWriter:
+    """Writes batches in constant memory; use it as a context manager."""
+
+    def __init__(self, path: str | os.PathLike[str], codec: Codec) -> None:
+        self.path, self.codec = Path(path), codec
+        self.format = file_format(path)
+        if self.path.name.lower().endswith((".gz", ".tsv")):
+            raise UsageError(f"{str(path)!r}: tables are written as .csv or .parquet")
+        if self.path.is_dir():
+            raise UsageError(f"{str(path)!r} is a folder; give the name of a file")
+        self._part = self.path.with_name(f".{self.path.name[:80]}.{secrets.token_hex(4)}.part")
+        self._file: pa.NativeFile | None = None
+        self._writer: pq.ParquetWriter | pa_csv.CSVWriter | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            os.close(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except OSError as error:
+            raise UsageError(f"cannot write {str(self.path)!r}: {error.strerror}") from None
+        try:
+            self._file = pa.OSFile(str(self._part), "wb")
+            if self.format == "parquet":
+                self._writer = pq.ParquetWriter(self._file, self.codec.arrow_schema)
+            else:
+                self._writer = pa_csv.CSVWriter(self._file, _plain(self.codec.arrow_schema))
+        except BaseException as error:
+            self._discard()
+            raise self._explain(error) from None
+        return self
+
+    def write(self, batch: pd.DataFrame | pa.Table) -> None:
+        """Append rows: a frame from `Codec.decode` or, quicker, a table from `Codec.decode_arrow`."""
+        table = self.codec.to_arrow(batch)
+        if self._writer is None:
+            raise RuntimeError("the writer is not open; use it in a `with` block")
+        try:
+            self._writer.write_table(table if self.format == "parquet" else table.cast(_plain(table.schema)))
+        except (OSError, pa.ArrowException) as error:
+            raise self._explain(error) from None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._discard()
+            return
+        try:
+            if self._writer is not None and self._file is not None:
+                self._writer.close()
+                self._file.close()
+            os.replace(self._part, self.path)
+        except BaseException as failure:
+            self._discard()
+            raise self._explain(failure) from None
+
+    def _discard(self) -> None:
+        for resource in (self._writer, self._file):
+            with contextlib.suppress(OSError, pa.ArrowException, ValueError):
+                if resource is not None:
+                    resource.close()  # buffered rows may not fit on a full disk; they are thrown away anyway
+        self._part.unlink(missing_ok=True)
+
+    def _explain(self, error: BaseException) -> BaseException:
+        if not isinstance(error, OSError | pa.ArrowException):
+            return error
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "the disk may be full"
+        return UsageError(f"cannot write {str(self.path)!r}: {reason}; nothing was left behind")
+
+
+def open_writer(path: str | os.PathLike[str], codec: Codec) -> TableWriter:
+    """A streaming writer for `path` (.csv or .parquet): `with open_writer(path, codec) as w: w.write(batch)`."""
+    return TableWriter(path, codec)
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    # CSV has no dictionaries, and Arrow's CSV writer no half floats; both are only ways to store the same text.
+    return pa.schema([(f.name, pa.float32() if f.type == pa.float16() else value_type(f.type)) for f in schema])
