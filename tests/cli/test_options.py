@@ -157,6 +157,9 @@ def test_places_to_write_are_checked_first(tmp_path):
     (tmp_path / "full" / "file").write_text("")
     _output.writable_file(tmp_path / "new" / "deep" / "file.csv")
     _output.writable_folder(tmp_path / "new", overwrite=False)
+    with pytest.raises(UsageError, match="not a model"):
+        _output.writable_folder(tmp_path / "full", overwrite=True)
+    (tmp_path / "full" / "model.json").write_text("")
     _output.writable_folder(tmp_path / "full", overwrite=True)
     with pytest.raises(UsageError, match="is a folder"):
         _output.writable_file(tmp_path)
@@ -169,9 +172,12 @@ def test_places_to_write_are_checked_first(tmp_path):
 
 
 def test_every_command_has_json():
-    from understudy.cli import _commands
+    from understudy.cli._commands import load, root
 
-    for name in ("plan", "fit", "sample", "demo"):
-        assert (
-            "as_json" in inspect.signature(getattr(_commands.import_module(f"understudy.cli.{name}"), name)).parameters
-        )
+    leaves = []
+    for name in typer.main.get_command(root).commands:
+        command = load(name)
+        leaves += list(getattr(command, "commands", {"": command}).values())
+    assert len(leaves) >= 9
+    for command in leaves:
+        assert any("--json" in parameter.opts for parameter in command.params), command.name

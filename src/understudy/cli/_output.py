@@ -140,6 +140,8 @@ def writable_folder(path: Path, overwrite: bool) -> None:
         raise UsageError(f"--out {str(path)!r} is a file; a model is a folder, choose another name")
     if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise UsageError(f"--out {str(path)!r} holds files already; choose another name or add --overwrite")
+    if path.is_dir() and any(path.iterdir()) and not (path / "model.json").is_file():
+        raise UsageError(f"--out {str(path)!r} holds files that are not a model; choose another name")
     _writable_parent(path)
 
 

@@ -7,11 +7,19 @@ from the plan, never from rows.
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 LOG_SECONDS = 10.0
+WORDS = {
+    "plan": "planning",
+    "read": "reading the table",
+    "estimate": "finding bounds and categories",
+    "begin": "asking the first questions",
+    "rounds": "learning",
+    "finish": "finishing",
+}
 
 
 @contextmanager
@@ -26,13 +34,14 @@ def bar(stage: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 
 class FitProgress:
-    """Receives `progress(stage, done, total, epsilon_spent)` from a fit and shows it."""
+    """The callback a fit reports to: a dictionary with stage, round, rounds and the epsilon spent so far."""
 
     def __init__(self, epsilon: float, quiet: bool = False) -> None:
         self.epsilon, self.quiet = epsilon, quiet
         self._display: Any = None
         self._task: Any = None
         self._stage = ""
+        self._spent = 0.0
         self._last = float("-inf")
 
     def __enter__(self) -> "FitProgress":
@@ -46,9 +55,11 @@ class FitProgress:
         if self._display is not None:
             self._display.stop()
 
-    def __call__(self, stage: str, done: int = 0, total: int | None = None, epsilon_spent: float = 0.0) -> None:
+    def __call__(self, event: Mapping[str, Any]) -> None:
         if not self.quiet:
-            self._show(stage, done, total, epsilon_spent)
+            self._spent = float(event.get("epsilon_spent", self._spent))
+            stage = str(event["stage"])
+            self._show(WORDS.get(stage, stage), int(event.get("round", 0)), event.get("rounds") or None, self._spent)
 
     def _show(self, stage: str, done: int, total: int | None, spent: float) -> None:
         price = f"epsilon {spent:.3g} spent of {self.epsilon:g}"

@@ -102,7 +102,7 @@ def _compare(model: Path, train: Any, test: Any, synthetic: Path) -> dict[str, A
     plan = loaded.plan
     return {
         "real": area(train),
-        "fake": area(read_table(synthetic, loaded.schema)),
+        "fake": area(read_table(synthetic, loaded.resolved)),
         "persons": int(test[unit].nunique()),
         "epsilon": plan.epsilon,
         "delta": plan.budget.delta,

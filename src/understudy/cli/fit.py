@@ -57,6 +57,8 @@ def fit(
         except KeyboardInterrupt:
             _say_how_to_resume(checkpoint_of(target))
             raise
+        if target.is_dir() and not any(target.iterdir()):
+            target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
         model.save(target)
     if not quiet:
         show(
@@ -73,7 +75,7 @@ def checkpoint_of(target: Path) -> Path:
 
 def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
     """Public figures only: nothing here was read from rows except through a paid release."""
-    plan = model.plan_
+    plan = model.fitted.plan
     return {
         "model": str(target),
         "method": plan.method,
@@ -87,7 +89,7 @@ def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
 
 
 def _text(model: Any, target: Path, seconds: float) -> str:
-    plan = model.plan_
+    plan = model.fitted.plan
     guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
     if not plan.valid:
         guarantee = f"NOT A VALID GUARANTEE: {plan.void_reason}"

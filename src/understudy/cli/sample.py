@@ -12,14 +12,15 @@ from understudy.errors import UsageError
 
 app = typer.Typer()
 
-BATCH = 65_536
-
 
 @app.command(help="Write synthetic rows from a fitted model. Needs the model folder only.")
 def sample(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")],
     out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.")],
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many rows.")],
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", min=0, help="How many rows.  [default: the table's noisy count]"),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     where: Annotated[
         str | None,
@@ -37,17 +38,19 @@ def sample(
     from understudy.schema import open_writer
 
     loaded = us.load(model)
-    condition = parse_where(where, loaded.schema)
+    condition = parse_where(where, loaded.resolved)
+    count = loaded.rows if rows is None else rows
+    out.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    with bar("sampling", rows, quiet or as_json) as advance, open_writer(out, loaded.codec) as writer:
-        for frame in loaded.sample_batches(rows, batch=BATCH, seed=seed, where=condition):
-            writer.write(frame)
-            advance(len(frame))
+    with bar("sampling", count, quiet or as_json) as advance, open_writer(out, loaded.codec) as writer:
+        for batch in loaded.sample_arrow(count, seed=seed, where=condition):
+            writer.write(batch)
+            advance(batch.num_rows)
     seconds = time.perf_counter() - started
     if not quiet:
         show(
-            {"out": str(out), "rows": rows, "columns": len(loaded.schema.columns), "seconds": round(seconds, 3)},
-            lambda: f"wrote {rows:,} rows to {out} in {seconds:.1f} s",
+            {"out": str(out), "rows": count, "columns": len(loaded.schema.columns), "seconds": round(seconds, 3)},
+            lambda: f"wrote {count:,} rows to {out} in {seconds:.1f} s",
             as_json,
         )
 

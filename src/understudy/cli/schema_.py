@@ -53,11 +53,10 @@ def check(
 
     The answer depends on the private rows: it is for the holder of the table only.
     """
-    from understudy.schema import Schema, read_table
+    from understudy.schema import Schema
     from understudy.schema import check as problems_of
 
-    loaded = Schema.load(schema)
-    problems = problems_of(read_table(file, loaded), loaded)
+    problems = problems_of(file, Schema.load(schema))
     show(
         {"fits": not problems, "problems": problems},
         lambda: "\n".join(problems) if problems else f"{file} fits {schema}",
