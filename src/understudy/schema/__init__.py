@@ -8,7 +8,8 @@ from understudy.schema.check import check
 from understudy.schema.codec import Block, Codec, Encoded, cell
 from understudy.schema.columns import Column
 from understudy.schema.draft import draft
-from understudy.schema.schema import Bounds, Schema
+from understudy.schema.estimates import Bounds
+from understudy.schema.schema import Schema
 from understudy.schema.sdv import from_sdv
 from understudy.schema.tables import as_frame, read_table
 from understudy.schema.types import Kind

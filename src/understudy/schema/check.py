@@ -1,7 +1,7 @@
 """Does a table fit its schema? Columns are named, values and counts never.
 
-The answer depends on the rows, so it is for the holder of the table, and no part of a release. Nothing here stops a fit:
-what does not fit is clamped, or treated as missing or `other`.
+The answer depends on the rows, so it is for the holder of the table and no part of a release. Nothing here stops a
+fit: what does not fit is clamped, or treated as missing or `other`.
 """
 
 import os
@@ -21,8 +21,8 @@ from understudy.schema.values import MISSING, UNKNOWN, positions, to_numbers
 def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     """What does not fit, one line for each column and cause; an empty list when everything fits.
 
-    `table` is a frame or a file; a CSV file is judged by its text, so unreadable cells are seen as such. `strict` is for
-    tables we wrote ourselves: other columns, another order and other types count as problems too.
+    `table` is a frame or a file; a CSV file is judged by its text, so unreadable cells are seen as such. `strict` is
+    for tables we wrote ourselves: other columns, another order and other types count as problems too.
     """
     problems: list[str] = []
     if isinstance(table, str | os.PathLike):
@@ -67,7 +67,7 @@ def _types(series: pd.Series, column: Column) -> list[str]:
 
 
 def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
-    if dtype == object:
+    if dtype.kind == "O":
         return not pa.types.is_integer(wanted) and not pa.types.is_floating(wanted)
     if pa.types.is_date(wanted):
         return dtype.kind == "M"
@@ -98,10 +98,8 @@ def _contents(series: pd.Series, column: Column) -> list[str]:
             problems.append("holds values outside lower and upper; they are clamped")
     elif column.resolved:
         codes = positions(series, column)
-        unknown = codes == UNKNOWN
-        if column.kind == "boolean" or not column.other:
-            if (unknown | ((codes == MISSING) & ~null)).any():
-                problems.append("holds values that are not among its categories")
+        if not column.other and ((codes == UNKNOWN) | ((codes == MISSING) & ~null)).any():
+            problems.append("holds values that are not among its categories")
     return problems
 
 

@@ -11,12 +11,11 @@ Every learned column becomes one or two blocks of an array in [0, 1]:
 
 The class label is kept apart as an index (`classes`); identifiers are not encoded and are counted up again on output.
 
-Guarantees: encoding never raises on contents and never returns NaN; values beyond the bounds are clamped; a null that the
-schema does not allow becomes the midpoint, `other`, or the first category; decoding accepts any float32 array and always
-returns rows that fit the schema. encode then decode returns the same value within half a cell (`cell`).
+Guarantees: encoding never raises on contents and never returns NaN; values beyond the bounds are clamped; a null that
+the schema does not allow becomes the midpoint, `other`, or the first category; decoding accepts any float32 array and
+always returns rows that fit the schema. encode then decode returns the same value within half a cell (`cell`).
 """
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,21 +24,25 @@ import pyarrow as pa
 
 from understudy.errors import UsageError
 from understudy.schema.columns import Column
+from understudy.schema.decode import Numbers, decoder, identifiers, numpy_type, pick, step_of
 from understudy.schema.schema import CLASS_KINDS, Schema
-from understudy.schema.types import Value, number_range, value_type
+from understudy.schema.types import Value
 from understudy.schema.values import outcomes, positions, to_numbers
 
 _CHUNK_BYTES = 1 << 21  # rows are transposed in pieces that stay in the processor's cache
 _LINE = 16  # float32 numbers in one cache line
-_DAY = 86400.0
+
+
+Part = Literal["value", "missing"]
+Head = Literal["numeric", "binary", "onehot"]
 
 
 class Block(NamedTuple):
     """Where one part of one column lives in the array."""
 
     column: str
-    part: Literal["value", "missing"]
-    head: Literal["numeric", "binary", "onehot"]
+    part: Part
+    head: Head
     start: int
     size: int
 
@@ -58,20 +61,11 @@ def cell(column: Column) -> float:
     if column.kind == "integer" or column.kind == "ordinal":
         return max(1.0, 2 * grain)
     if column.kind == "datetime":
-        return max(_step(column), 2 * grain)
+        return max(step_of(column), 2 * grain)
     if pa.types.is_decimal(column.arrow_type):
         return max(10.0**-column.arrow_type.scale, 2 * grain)
     ends = max(abs(lower), abs(upper))
     return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.arrow_type), 2.0**-51)
-
-
-def _step(column: Column) -> float:
-    """Datetimes come back on whole days (dates), whole seconds, or, within spans below a day, microseconds."""
-    if pa.types.is_date(column.arrow_type):
-        return _DAY
-    lower, upper = column.bounds
-    ticks = {"s": 1.0, "ms": 1e-3}.get(column.arrow_type.unit, 1e-6)
-    return 1.0 if upper - lower >= _DAY else ticks
 
 
 def table_columns(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
@@ -120,7 +114,7 @@ class Codec:
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
         for column in schema.features:
             if column.kind in ("continuous", "integer"):
-                alike.setdefault((column.kind, _numpy_type(column)), []).append(column)
+                alike.setdefault((column.kind, numpy_type(column)), []).append(column)
         self._alike = list(alike.values())
 
     def encode(self, frame: pd.DataFrame) -> Encoded:
@@ -171,8 +165,8 @@ class Codec:
         count = len(rows)
         if rows.ndim != 2 or rows.shape[1] != self.width:
             raise ValueError(f"rows must have the shape [n, {self.width}], not {list(rows.shape)}")
-        decoders = {c.name: _decoder(c, count) for c in self.schema.features if c.kind not in ("continuous", "integer")}
-        groups = [_Numbers(columns, [self._starts[c.name, "value"] for c in columns], count) for columns in self._alike]
+        singles = {c.name: decoder(c, count) for c in self.schema.features if c.kind not in ("continuous", "integer")}
+        groups = [Numbers(columns, [self._starts[c.name, "value"] for c in columns], count) for columns in self._alike]
         nulls = {c.name: np.empty(count, bool) for c in self.schema.features if (c.name, "missing") in self._starts}
         step = max(512, _CHUNK_BYTES // (4 * max(self.width, 1)))
         with np.errstate(all="ignore"):
@@ -181,20 +175,20 @@ class Codec:
                 here = slice(begin, begin + piece.shape[1])
                 for group in groups:
                     group.read(piece, here)
-                for name, decoder in decoders.items():
-                    decoder.out[here] = decoder.convert(piece[self._starts[name, "value"] :])
+                for name, single in singles.items():
+                    single.out[here] = single.convert(piece[self._starts[name, "value"] :])
                 for name, null in nulls.items():
                     np.greater_equal(piece[self._starts[name, "missing"]], 0.5, out=null[here])
-        found = {name: decoder.build(decoder.out, nulls.get(name)) for name, decoder in decoders.items()}
+        found = {name: single.build(single.out, nulls.get(name)) for name, single in singles.items()}
         for group in groups:
             found |= group.arrays(nulls)
         arrays = []
         for column in self.schema.columns:
             if column.kind == "identifier":
-                arrays.append(_identifiers(column, first_row, count))
+                arrays.append(identifiers(column, first_row, count))
             elif self._label is not None and column.name == self._label.name:
                 index = np.clip(np.asarray(classes, np.int32), 0, self.class_count - 1)
-                arrays.append(_pick(self.class_values, index, column.arrow_type))
+                arrays.append(pick(self.class_values, index, column.arrow_type))
             else:
                 arrays.append(found[column.name])
         return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
@@ -226,11 +220,12 @@ def to_pandas(table: pa.Table, schema: Schema) -> pd.DataFrame:
     return pd.concat([plain, gaps], axis=1)[table.column_names]
 
 
-def _parts(column: Column) -> list[tuple[Literal["value", "missing"], Literal["numeric", "binary", "onehot"], int]]:
+def _parts(column: Column) -> list[tuple[Part, Head, int]]:
     if column.kind in ("categorical", "boolean"):
         size = len(column.outcomes)
         return [("value", "binary", 1)] if size == 2 else [("value", "onehot", size)]
-    return [("value", "numeric", 1)] + ([("missing", "binary", 1)] if column.missing else [])
+    value: tuple[Part, Head, int] = ("value", "numeric", 1)
+    return [value, ("missing", "binary", 1)] if column.missing else [value]
 
 
 def _encode(series: pd.Series, column: Column) -> list[np.ndarray] | None:
@@ -249,125 +244,3 @@ def _encode(series: pd.Series, column: Column) -> list[np.ndarray] | None:
         np.clip(scaled, 0.0, 1.0, out=scaled)
     scaled[null] = 0.5
     return [scaled, null.astype(np.float32)] if column.missing else [scaled]
-
-
-def _numpy_type(column: Column) -> np.dtype:
-    kind = column.arrow_type
-    return np.dtype(np.float64 if pa.types.is_decimal(kind) else kind.to_pandas_dtype())
-
-
-class _Numbers:
-    """Decodes all continuous or all integer columns of one type together: with hundreds of columns, calling NumPy for
-    each column and piece costs more than the arithmetic."""
-
-    def __init__(self, columns: list[Column], starts: list[int], count: int) -> None:
-        self.columns = columns
-        self.places = np.asarray(starts)
-        bounds = np.asarray([c.bounds for c in columns])
-        self.lower, self.upper = bounds[:, :1], bounds[:, 1:]
-        self.span = self.upper - self.lower
-        self.whole = columns[0].kind == "integer"
-        self.out = np.empty((len(columns), count), _numpy_type(columns[0]))
-
-    def read(self, piece: np.ndarray, here: slice) -> None:
-        values = _unit(piece[self.places])
-        values *= self.span
-        values += self.lower
-        if self.whole:
-            np.rint(values, out=values)
-        self.out[:, here] = np.minimum(values, self.upper, out=values)
-
-    def arrays(self, nulls: dict[str, np.ndarray]) -> dict[str, pa.Array]:
-        found = {}
-        for column, values in zip(self.columns, self.out, strict=True):
-            array = pa.array(values, mask=nulls.get(column.name))
-            found[column.name] = array if array.type == column.arrow_type else array.cast(column.arrow_type, safe=False)
-        return found
-
-
-class _Decoder(NamedTuple):
-    """One column: `convert` reads a piece of the array into `out`, `build` makes the Arrow array."""
-
-    out: np.ndarray
-    convert: Callable[[np.ndarray], np.ndarray]
-    build: Callable[[np.ndarray, np.ndarray | None], pa.Array]
-
-
-def _decoder(column: Column, count: int) -> _Decoder:
-    kind = column.arrow_type
-    if column.kind == "datetime":
-        return _datetime_decoder(column, count)
-    out = np.empty(count, np.int32)
-    if column.kind == "ordinal":
-        levels = column.categories or ()
-        return _Decoder(
-            out,
-            lambda block: np.rint(_unit(block[0]) * (len(levels) - 1)),
-            lambda codes, null: _pick(levels, codes, kind, null),
-        )
-    values = column.outcomes
-    size = len(values)
-    if size == 2:
-        return _Decoder(out, lambda block: block[0] >= 0.5, lambda codes, _: _pick(values, codes, kind))
-    return _Decoder(out, lambda block: _argmax(block[:size]), lambda codes, _: _pick(values, codes, kind))
-
-
-def _datetime_decoder(column: Column, count: int) -> _Decoder:
-    kind, step = column.arrow_type, _step(column)
-    lower, upper = column.bounds
-    is_date = pa.types.is_date(kind)
-    per_second = 1.0 / _DAY if is_date else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
-    first, last = round(lower * per_second), round(upper * per_second)
-    steps, ticks = (upper - lower) / step, max(1, round(step * per_second))
-
-    def convert(block: np.ndarray) -> np.ndarray:
-        return np.minimum(np.rint(_unit(block[0]) * steps).astype(np.int64) * ticks + first, last)
-
-    def build(out: np.ndarray, null: np.ndarray | None) -> pa.Array:
-        if is_date:
-            return pa.array(out.astype(np.int32), mask=null).cast(pa.date32()).cast(kind)
-        return pa.array(out, mask=null).cast(kind)
-
-    return _Decoder(np.empty(count, np.int64), convert, build)
-
-
-def _unit(values: np.ndarray) -> np.ndarray:
-    # fmax and fmin put NaN (a generator gone wrong) at the lower end, where clip would keep it.
-    return np.fmin(np.fmax(values, np.float32(0)), np.float32(1)).astype(np.float64)
-
-
-def _argmax(block: np.ndarray) -> np.ndarray:
-    """Index of the largest entry in each column of `block` [k, n], the first one among equals; NaN never wins."""
-    best = block[0].copy()
-    index = np.zeros(block.shape[1], np.int32)
-    for i in range(1, len(block)):
-        better = block[i] > best
-        np.copyto(index, i, where=better)
-        np.fmax(best, block[i], out=best)
-    return index
-
-
-def _pick(
-    values: tuple[Value | None, ...], codes: np.ndarray, kind: pa.DataType, null: np.ndarray | None = None
-) -> pa.Array:
-    """values[codes] as an Arrow array; None among the values and a set `null` become nulls."""
-    real = [v for v in values if v is not None]
-    if len(real) < len(values):
-        null = codes == len(real)
-        codes = np.minimum(codes, max(len(real) - 1, 0)) if real else np.zeros_like(codes)
-    palette = pa.array(real or [None], type=value_type(kind))
-    index = pa.array(codes, mask=null)
-    if pa.types.is_dictionary(kind):
-        return pa.DictionaryArray.from_arrays(index.cast(kind.index_type), palette, ordered=kind.ordered)
-    return palette.take(index)
-
-
-def _identifiers(column: Column, first_row: int, count: int) -> pa.Array:
-    """1, 2, 3, ... as the column's type: unique, and nothing to do with the real ones."""
-    kind = column.arrow_type
-    counted = pa.array(np.arange(first_row + 1, first_row + count + 1, dtype=np.int64))
-    if not pa.types.is_string(value_type(kind)) and not pa.types.is_large_string(value_type(kind)):
-        most = min(number_range(kind)[1], {"halffloat": 2048, "float": 2**24}.get(str(kind), 2**53))
-        if first_row + count > most:
-            raise column.problem(f"{kind} can number only {int(most)} rows; declare `dtype: int64` in the schema")
-    return counted.cast(kind) if not pa.types.is_dictionary(kind) else counted.cast(kind.value_type).cast(kind)

@@ -102,7 +102,7 @@ class Column:
             values = self.categories
             if self.other and OTHER not in values:
                 values += (OTHER,)
-        return values + (None,) if self.missing else values
+        return (*values, None) if self.missing else values
 
 
 def seconds(moment: float | int | str | None, column: Column) -> float:

@@ -3,13 +3,14 @@
 What enters the draft:
 - Parquet: the names and types in the file's own schema. No row is read.
 - CSV: the names in the header and, since CSV has no types, one of five coarse kinds for each column (whole numbers,
-  numbers, dates, true/false, text): the narrowest that all cells fit. The draft says so and asks the holder to confirm it,
-  since signing a schema declares these kinds public.
-- Never a value, a minimum, a maximum, a category, a row count or whether something is missing: those are marked `estimate`
-  or left to the holder, unless `public_data` says that the table is public.
+  numbers, dates, true/false, text): the narrowest that all cells fit. The draft says so and asks the holder to
+  confirm it, since using a schema declares these kinds public.
+- Never a value, a minimum, a maximum, a category, a row count or whether something is missing: those are marked
+  `estimate` or left to the holder, unless `public_data` says that the table is public.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +21,22 @@ import pyarrow.compute as pc
 from understudy.errors import UsageError
 from understudy.schema import tables
 from understudy.schema.columns import Column
-from understudy.schema.schema import _entry, _nearest
+from understudy.schema.document import column_entry, nearest
+from understudy.schema.estimates import usable_bounds, usable_categories
+from understudy.schema.schema import CLASS_KINDS
 from understudy.schema.sdv import share_estimates
 from understudy.schema.text import flow, scalar
-from understudy.schema.types import FAMILIES, Kind, family, parse_type
-from understudy.schema.values import text as as_text
+from understudy.schema.types import EXACT_INTEGERS, FAMILIES, Kind, family, parse_type
+from understudy.schema.values import to_numbers, to_texts
 
 MOST_CATEGORIES = 200  # a longer list is free text or an identifier, and no reader would check it
 
 _HEAD = """\
 # What is public about {file}. Drafted from {source}; read every line before use.
-# Whatever stands here is treated as public and costs no budget. Whatever says `estimate` is found privately and is paid for
-# from epsilon, so declare bounds and categories wherever they are known without looking at the data.
-#   bounds        write `lower: 0, upper: 120` in place of `bounds: estimate`; columns may share one: `{{estimate: NAME}}`
-#   categories    write `categories: [a, b, c]` in place of `categories: estimate`; `other: true` collects the rest
+# Whatever stands here is treated as public and costs no budget. Whatever says `estimate` is found privately and is
+# paid for from epsilon, so declare bounds and categories wherever they are known without looking at the data.
+#   bounds        write `lower: 0, upper: 120` for `bounds: estimate`; columns may share one: `{{estimate: NAME}}`
+#   categories    write `categories: [a, b, c]` for `categories: estimate`; `other: true` collects the rest
 #   missing       add `missing: true` where a value may be absent
 #   kinds         continuous, integer, ordinal, categorical, boolean, datetime, identifier (regenerated, never learned)
 # Delete the lines of columns that should not be released. Then run: understudy schema check
@@ -43,11 +46,11 @@ _HEAD = """\
 def draft(
     path: str | os.PathLike[str], label: str | None = None, unit: str | None = None, public_data: bool = False
 ) -> str:
-    """The text of a schema file for the table at `path`; `Schema.load` accepts it as it stands, unless all is refused."""
+    """The text of a schema file for the table at `path`; `Schema.load` accepts it as it stands."""
     names, types = _names_and_types(path)
     for role, name in (("--label", label), ("--unit", unit)):
         if name is not None and name not in names:
-            raise UsageError(f"{role} {name!r} is not a column of {str(path)!r}{_nearest(name, names)}")
+            raise UsageError(f"{role} {name!r} is not a column of {str(path)!r}{nearest(name, names)}")
     if label is not None and label == unit:
         raise UsageError(f"column {label!r} cannot be both label and unit")
     frame = tables.read_table(path) if public_data else None
@@ -60,7 +63,7 @@ def draft(
             left_out[name] = f"{kind} is not supported"
             continue
         if frame is not None:
-            column = _public(column, frame.iloc[:, names.index(name)])
+            column = _public(column, frame.iloc[:, names.index(name)], name == label)
         drafted.append(column)
         notes[name] = _note(column, name == label, name == unit)
     is_csv = tables.file_format(path) == "csv"
@@ -80,13 +83,11 @@ def draft(
             f"label: {flow({'column': label})}   # add `positive: VALUE` to say which class is the positive one\n"
         )
     if unit is not None:
-        lines.append(
-            f"unit: {flow({'column': unit, 'max_rows': 1})}   # largest number of rows of one person; more are dropped\n"
-        )
+        lines.append(f"unit: {flow({'column': unit, 'max_rows': 1})}   # most rows of one person; more are dropped\n")
     lines.append("columns:\n")
     for column in share_estimates(tuple(drafted)):
         note = f"   # {notes[column.name]}" if notes[column.name] else ""
-        lines.append(f"  {scalar(column.name)}: {flow(_entry(column))}{note}\n")
+        lines.append(f"  {scalar(column.name)}: {flow(column_entry(column))}{note}\n")
     lines += [f"  # {scalar(name)}: left out, {why}\n" for name, why in left_out.items()]
     return "".join(lines)
 
@@ -161,42 +162,24 @@ def _note(column: Column, is_label: bool, is_unit: bool) -> str:
     return ""
 
 
-def _public(column: Column, series: pd.Series) -> Column:
+def _public(column: Column, series: pd.Series, is_label: bool) -> Column:
     """The column with bounds, categories and missingness copied from a table that its holder calls public."""
-    missing = bool(series.isna().any())
-    plain = {"name": column.name, "dtype": column.dtype}
     if column.kind == "identifier":
         return column
+    column = replace(column, missing=bool(series.isna().any()) and not (is_label and column.kind in CLASS_KINDS))
     if column.kind == "boolean":
-        return Column(**plain, kind="boolean", missing=missing)
-    present = series.dropna()
+        return column
     if column.kind == "categorical":
-        values = sorted(set(present.tolist()), key=lambda v: (str(type(v)), v))
-        if column.dtype is None or family(column.arrow_type) == "string":
-            values = list(dict.fromkeys(as_text(v) for v in values))
+        values = usable_categories(column, to_texts(series, column)[0], None)
         if not 0 < len(values) <= MOST_CATEGORIES:
-            return Column(**plain, kind="categorical", estimate=column.name, missing=missing)
-        return Column(**plain, kind="categorical", categories=tuple(values), missing=missing)
-    if column.kind == "datetime":
-        stamps = pd.to_datetime(present, errors="coerce", utc=True, format="ISO8601").dropna()
-        if stamps.empty:
-            return Column(**plain, kind="datetime", estimate=column.name, missing=missing)
-        whole_days = pa.types.is_date(column.arrow_type)
-        low, high = stamps.min().floor("s"), stamps.max().ceil("s")
-        high = max(high, low + pd.Timedelta(1, "D" if whole_days else "s"))
-        ends = [s.date().isoformat() if whole_days else s.tz_localize(None).isoformat() for s in (low, high)]
-        return Column(**plain, kind="datetime", lower=ends[0], upper=ends[1], missing=missing)
-    numbers = pd.to_numeric(present, errors="coerce").to_numpy(np.float64)
+            return column
+        return replace(column, estimate=None, categories=tuple(sorted(values)))
+    numbers = to_numbers(series, column)
     numbers = numbers[np.isfinite(numbers)]
     if numbers.size == 0:
-        return Column(**plain, kind=column.kind, estimate=column.name, missing=missing)
+        return column
     low, high = float(numbers.min()), float(numbers.max())
-    if column.kind == "integer":
-        if max(abs(low), abs(high)) >= 2**53:
-            return Column(name=column.name, kind="identifier", dtype=column.dtype)
-        top = int(high) if high > low else int(high) + 1
-        try:
-            return Column(**plain, kind="integer", lower=int(low), upper=top, missing=missing)
-        except UsageError:  # a constant at the top of its type: widen downwards
-            return Column(**plain, kind="integer", lower=int(low) - 1, upper=int(high), missing=missing)
-    return Column(**plain, kind="continuous", lower=low, upper=high if high > low else low + 1.0, missing=missing)
+    if column.kind == "integer" and max(abs(low), abs(high)) > EXACT_INTEGERS:
+        return Column(name=column.name, kind="identifier", dtype=column.dtype)
+    lower, upper = usable_bounds(column, low, high)
+    return replace(column, estimate=None, lower=lower, upper=upper)

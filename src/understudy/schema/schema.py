@@ -4,33 +4,24 @@ A schema is the whole of what is public. It is written by the data holder, check
 stored with every model. Two schemas are the same when `fingerprint()` agrees.
 """
 
-import difflib
 import hashlib
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
-
-import pyarrow as pa
+from typing import Any, Literal, Self
 
 from understudy.errors import UsageError
-from understudy.schema.columns import LISTED, NUMERIC, OTHER, Column, moment
+from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.document import column_entry, column_from, mapping, nearest, reference
+from understudy.schema.estimates import Bounds, category_value, usable_bounds, usable_categories
 from understudy.schema.text import dump_yaml, read_document
-from understudy.schema.types import EXACT_INTEGERS, Value, family, number_range, value_type
+from understudy.schema.types import Value
 
 LabelKind = Literal["none", "binary", "multiclass", "numeric"]
 CLASS_KINDS = ("categorical", "boolean", "ordinal")
-
-
-class Bounds(NamedTuple):
-    """A privately found range; for datetimes in seconds since 1970 UTC."""
-
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,14 +69,14 @@ class Schema:
     @classmethod
     def from_dict(cls, document: Any) -> Self:
         """The schema a parsed schema file describes."""
-        document = _mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "columns"))
+        document = mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "columns"))
         if document.get("understudy", "schema") != "schema":
             raise UsageError("this is not a schema file: its first line should read `understudy: schema`")
         entries = document.get("columns")
         if not isinstance(entries, Mapping) or not entries:
             raise UsageError("the schema needs `columns:` with one line for each column, such as `age: {kind: ...}`")
-        label = _reference(document.get("label"), "label", "positive")
-        unit = _reference(document.get("unit"), "unit", "max_rows")
+        label = reference(document.get("label"), "label", "positive")
+        unit = reference(document.get("unit"), "unit", "max_rows")
         max_rows = unit.get("max_rows", 1)
         if not isinstance(max_rows, int) or isinstance(max_rows, bool):
             raise UsageError(f"unit: max_rows must be a whole number, not {max_rows!r}")
@@ -93,7 +84,7 @@ class Schema:
         if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
             raise UsageError(f"rows must be a whole number, not {rows!r}")
         return cls(
-            columns=tuple(_column(str(name), entry) for name, entry in entries.items()),
+            columns=tuple(column_from(str(name), entry) for name, entry in entries.items()),
             label=label.get("column"),
             positive=label.get("positive"),
             unit=unit.get("column"),
@@ -112,7 +103,7 @@ class Schema:
                 document["label"]["positive"] = self.positive
         if self.unit is not None:
             document["unit"] = {"column": self.unit, "max_rows": self.max_rows_per_unit}
-        document["columns"] = {column.name: _entry(column) for column in self.columns}
+        document["columns"] = {column.name: column_entry(column) for column in self.columns}
         return document
 
     def fingerprint(self) -> str:
@@ -132,7 +123,7 @@ class Schema:
     def column(self, name: str) -> Column:
         """The column called `name`."""
         if name not in self._by_name:
-            raise UsageError(f"the schema has no column {name!r}{_nearest(name, self._by_name)}")
+            raise UsageError(f"the schema has no column {name!r}{nearest(name, self._by_name)}")
         return self._by_name[name]
 
     @property
@@ -143,7 +134,7 @@ class Schema:
 
     @property
     def label_kind(self) -> LabelKind:
-        """What kind of label there is; a class label whose categories are still to be estimated counts as multiclass."""
+        """What kind of label there is; a class label whose categories are to be estimated counts as multiclass."""
         if self.label is None:
             return "none"
         column = self.column(self.label)
@@ -180,7 +171,7 @@ class Schema:
         """
         for group in found:
             if group not in self.estimates:
-                raise UsageError(f"the schema has no estimate {group!r}{_nearest(group, self.estimates)}")
+                raise UsageError(f"the schema has no estimate {group!r}{nearest(group, self.estimates)}")
         columns = tuple(
             c if c.estimate is None or c.estimate not in found else self._filled(c, found[c.estimate])
             for c in self.columns
@@ -189,160 +180,15 @@ class Schema:
 
     def _filled(self, column: Column, value: "Bounds | tuple[Value, ...]") -> Column:
         if column.kind in NUMERIC:
-            lower, upper = _usable_bounds(column, float(value[0]), float(value[1]))  # type: ignore[arg-type]
+            lower, upper = usable_bounds(column, float(value[0]), float(value[1]))
             return replace(column, estimate=None, lower=lower, upper=upper)
-        kept = dict.fromkeys(v for v in (category_value(raw, column) for raw in value) if v is not None)
-        if column.name == self.label and self.positive is not None:
-            kept.setdefault(self.positive)
-        if not kept and not column.other and not column.missing:
-            kept = {{"integer": 0, "float": 0.0, "boolean": False}.get(family(column.arrow_type), OTHER): None}
-        return replace(column, estimate=None, categories=tuple(kept))
-
-
-def category_value(raw: Value, column: Column) -> Value | None:
-    """`raw` (perhaps its text) as a value of the column's type, None when it is not one."""
-    wanted = family(column.arrow_type)
-    if wanted == "string":
-        return str(raw)
-    if wanted == "boolean":
-        return {"true": True, "false": False, "1": True, "0": False}.get(str(raw).lower())
-    try:
-        number = float(raw)
-    except (ValueError, OverflowError):
-        return None
-    low, high = number_range(value_type(column.arrow_type))
-    if not low <= number <= high or (wanted == "integer" and number != int(number)):
-        return None
-    return number if wanted == "float" else int(raw) if not isinstance(raw, str) else int(number)
-
-
-def _usable_bounds(column: Column, lower: float, upper: float) -> tuple[float | int | str, float | int | str]:
-    lower, upper = (0.0 if math.isnan(x) else x for x in (lower, upper))
-    kind = column.arrow_type
-    if column.kind == "datetime":
-        step = 86400.0 if pa.types.is_date(kind) else 1.0
-        lower, upper = min(lower, upper), max(lower, upper)
-        texts = moment(lower, kind, up=False), moment(max(upper, lower + step), kind, up=True)
-        if texts[0] == texts[1]:  # both cut at the end of the calendar
-            texts = moment(lower - 2 * step, kind, up=False), texts[1]
-        return texts
-    low, high = number_range(kind)
-    if column.kind == "integer":
-        low, high = max(low, -EXACT_INTEGERS), min(high, EXACT_INTEGERS)
-    else:
-        low, high = low / 2, high / 2  # the width upper - lower must be finite too
-    lower, upper = sorted((min(max(lower, low), high), min(max(upper, low), high)))
-    if column.kind == "integer":
-        first, last = math.floor(lower), math.ceil(upper)
-        if first == last:
-            first, last = (first, last + 1) if last < high else (first - 1, last)
-        return first, last
-    if not lower < upper:
-        room = max(1.0, abs(lower) * 1e-6)  # float32 columns still tell the ends apart
-        lower, upper = (lower, lower + room) if lower + room <= high else (lower - room, lower)
-    return lower, upper
+        declared = self.positive if column.name == self.label else None
+        return replace(column, estimate=None, categories=usable_categories(column, value, declared))
 
 
 def _ordered(document: dict[str, Any]) -> "list[tuple[str, Any]]":
     # JSON objects carry no order, a table does: the columns become a list of pairs.
     return [(k, list(v.items()) if k == "columns" else v) for k, v in document.items()]
-
-
-def _nearest(name: str, names: Any) -> str:
-    close = difflib.get_close_matches(str(name), [str(n) for n in names], n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _mapping(value: Any, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{what} should hold `key: value` pairs with the keys {', '.join(keys)}")
-    for key in value:
-        if key not in keys:
-            raise UsageError(f"{what}: unknown key {key!r}{_nearest(key, keys)} (known: {', '.join(keys)})")
-    return value
-
-
-def _reference(value: Any, what: str, option: str) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        return {"column": str(value)}
-    found = dict(_mapping(value, what, ("column", option)))
-    if not isinstance(found.get("column"), str | int):
-        raise UsageError(f"{what} needs `column:` with the name of a column")
-    found["column"] = str(found["column"])
-    positive = found.get(option)
-    if positive is not None and not isinstance(positive, str | int | float):
-        raise UsageError(f"{what}: {option} must be one value, not {type(positive).__name__}")
-    return found
-
-
-_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype")
-
-
-def _column(name: str, entry: Any) -> Column:
-    entry = dict(_mapping(entry, f"column {name!r}", _ENTRY))
-    if not isinstance(entry.get("kind"), str):
-        raise UsageError(f"column {name!r}: needs a kind")
-    kind = entry["kind"]
-    for flag in ("missing", "other"):
-        if not isinstance(entry.get(flag, False), bool):
-            raise UsageError(f"column {name!r}: {flag} must be true or false")
-    if not isinstance(entry.get("dtype", ""), str):
-        raise UsageError(f"column {name!r}: dtype must be text such as int64")
-    for side in ("lower", "upper"):
-        if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
-            raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
-    categories, estimate = entry.pop("categories", None), None
-    if "bounds" in entry:
-        estimate = _estimate(entry.pop("bounds"), name, "bounds")
-        if kind in LISTED:
-            raise UsageError(f"column {name!r}: kind {kind} takes categories, not bounds")
-    if isinstance(categories, str | Mapping):
-        estimate = _estimate(categories, name, "categories")
-        categories = None
-        if kind in NUMERIC:
-            raise UsageError(f"column {name!r}: kind {kind} takes bounds, not categories")
-    if categories is not None:
-        if not isinstance(categories, list | tuple):
-            raise UsageError(f"column {name!r}: categories must be a list or `estimate`")
-        for value in categories:
-            if value is not None and not isinstance(value, str | int | float):
-                raise UsageError(f"column {name!r}: a category must be one value, not {type(value).__name__}")
-        if None in categories:
-            raise UsageError(f"column {name!r}: null is no category; write `missing: true`")
-        categories = tuple(categories)
-    try:
-        return Column(name=name, categories=categories, estimate=estimate, **entry)
-    except UsageError as error:
-        prefix = f"column {name!r}"
-        raise error if str(error).startswith(prefix) else UsageError(f"{prefix}: {error}") from None
-
-
-def _estimate(value: Any, name: str, what: str) -> str:
-    if value == "estimate":
-        return name
-    if isinstance(value, Mapping) and set(value) == {"estimate"} and isinstance(value["estimate"], str | int):
-        return str(value["estimate"])
-    raise UsageError(
-        f"column {name!r}: {what} must be `estimate` or `{{estimate: NAME}}`; give values as "
-        f"{'lower and upper' if what == 'bounds' else 'a list'}"
-    )
-
-
-def _entry(column: Column) -> dict[str, Any]:
-    entry: dict[str, Any] = {"kind": column.kind}
-    if column.lower is not None:
-        entry |= {"lower": column.lower, "upper": column.upper}
-    if column.categories is not None:
-        entry["categories"] = list(column.categories)
-    if column.estimate is not None:
-        group = "estimate" if column.estimate == column.name else {"estimate": column.estimate}
-        entry["bounds" if column.kind in NUMERIC else "categories"] = group
-    entry |= {flag: True for flag in ("missing", "other") if getattr(column, flag)}
-    if column.dtype is not None:
-        entry["dtype"] = column.dtype
-    return entry
 
 
 def _check_groups(columns: tuple[Column, ...]) -> None:
@@ -365,7 +211,7 @@ def _check_unit(schema: Schema) -> None:
         return
     column = schema.column(schema.unit) if schema.unit in schema.names else None
     if column is None:
-        raise UsageError(f"unit column {schema.unit!r} is not among the columns{_nearest(schema.unit, schema.names)}")
+        raise UsageError(f"unit column {schema.unit!r} is not among the columns{nearest(schema.unit, schema.names)}")
     if column.kind != "identifier":
         raise UsageError(
             f"unit column {schema.unit!r} must be of kind identifier: it names persons and is never learned"
@@ -380,9 +226,7 @@ def _check_label(schema: Schema) -> None:
             raise UsageError("a positive class is given without a label column")
         return
     if schema.label not in schema.names:
-        raise UsageError(
-            f"label column {schema.label!r} is not among the columns{_nearest(schema.label, schema.names)}"
-        )
+        raise UsageError(f"label column {schema.label!r} is not among the columns{nearest(schema.label, schema.names)}")
     column = schema.column(schema.label)
     if column.kind == "identifier":
         raise UsageError(f"label column {schema.label!r} is an identifier, and those are never learned")

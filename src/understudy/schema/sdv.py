@@ -1,11 +1,13 @@
 """Import of SDV metadata (JSON), the most widespread description of a table.
 
-SDV describes kinds but neither bounds nor categories, so those become `estimate`, unless the metadata lists them (`order`).
-Everything that names a person becomes an identifier: regenerated, never learned. What we cannot place is refused by name.
+SDV describes kinds but neither bounds nor categories, so those become `estimate`, unless the metadata lists them
+(`order`). Everything that names a person becomes an identifier: regenerated, never learned. What we cannot place is
+refused by name. Nothing says whether a value may be missing, so every learned column may.
 Reads the single-table layout (`SINGLE_TABLE_V1`) and the layout with `tables` (`V1`, `MULTI_TABLE_V1`).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from understudy.errors import UsageError
@@ -19,8 +21,9 @@ SHARE_FROM = 9  # from this many estimated bounds of one kind on, they share one
 PERSONAL = frozenset(
     """name first_name last_name prefix suffix email company_email phone_number ssn passport_number license_plate vin
     address street_address secondary_address street_name building_number city country country_code state state_abbr
-    administrative_unit postcode latitude longitude iban bban swift swift8 swift11 credit_card_number credit_card_provider
-    ipv4_address ipv6_address mac_address user_agent_string user_name url guid uuid4 company job""".split()
+    administrative_unit postcode latitude longitude iban bban swift swift8 swift11 credit_card_number
+    credit_card_provider ipv4_address ipv6_address mac_address user_agent_string user_name url guid uuid4 company
+    job""".split()  # noqa: SIM905
 )
 _REPRESENTATIONS = {
     **{f"{sign}Int{bits}": f"{sign.lower()}int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)},
@@ -57,7 +60,7 @@ def share_estimates(columns: tuple[Column, ...]) -> tuple[Column, ...]:
         group = f"all {column.kind}"
         while group in taken:
             group += " columns"
-        return Column(**{**vars(column), "estimate": group})
+        return replace(column, estimate=group)
 
     return tuple(shared(c) for c in columns)
 

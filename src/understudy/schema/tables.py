@@ -1,10 +1,10 @@
 """Tables in: CSV and Parquet files, pandas, polars and PyArrow frames.
 
-What is wrong with a file (missing, empty, damaged, another header) is a public fact and gets one clear line. What is odd
-about its contents never raises: a cell that cannot be read as its column's kind counts as missing.
+What is wrong with a file (missing, empty, damaged, another header) is a public fact and gets one clear line. What is
+odd about its contents never raises: a cell that cannot be read as its column's kind counts as missing.
 
-CSV holds text only, so the schema decides the types: a column of codes declared as text keeps `007`. Empty cells and the
-usual markers (NA, N/A, NaN, null, <NA>, #N/A) are missing, unless the schema lists the marker as a category.
+CSV holds text only, so the schema decides the types: a column of codes declared as text keeps `007`. Empty cells and
+the usual markers (NA, N/A, NaN, null, <NA>, #N/A) are missing, unless the schema lists the marker as a category.
 Messages never quote the file's own text, because the line that does not parse may be somebody's row.
 """
 

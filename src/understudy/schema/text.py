@@ -9,7 +9,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -19,7 +19,7 @@ from understudy.errors import UsageError
 class _Loader(yaml.SafeLoader):
     """SafeLoader with fewer surprises; see the module docstring."""
 
-    yaml_implicit_resolvers: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}
+    yaml_implicit_resolvers: ClassVar[dict[str | None, list[tuple[str, re.Pattern[str]]]]] = {}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -54,7 +54,7 @@ for _tag, _pattern, _first in (
 
 def parse_yaml(text: str) -> Any:
     """The plain objects a YAML text describes; yaml.YAMLError when it does not."""
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with narrower rules
+    return yaml.load(text, Loader=_Loader)  # a SafeLoader with narrower rules
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

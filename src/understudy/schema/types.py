@@ -1,7 +1,7 @@
 """Arrow types by name: what a column has in the file it came from, and gets back on output.
 
 A schema stores types as text (`int16`, `double`, `timestamp[us, tz=UTC]`), the same text that PyArrow prints, so the
-file stays readable and no Python object is ever serialised. Without a `dtype` a column has the natural type of its kind.
+file stays readable and no Python object is ever serialised. Without a `dtype` a column has its kind's natural type.
 """
 
 import re

@@ -16,6 +16,7 @@ from understudy.schema.columns import OTHER, Column
 from understudy.schema.types import family
 
 MISSING, UNKNOWN = -1, -2
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _TRUE_FALSE = {"true": True, "false": False, "t": True, "f": False, "yes": True, "no": False, "1": True, "0": False}
 
 
@@ -88,7 +89,7 @@ def _floats(series: pd.Series) -> np.ndarray:
     try:
         found = pd.to_numeric(series, errors="coerce")
         return found.to_numpy(np.float64, na_value=np.nan)
-    except Exception:  # noqa: BLE001 - whatever the cells hold, they are read one by one instead
+    except Exception:  # whatever the cells hold, they are read one by one instead
         return np.fromiter((_number(v) for v in series), np.float64, len(series))
 
 
@@ -97,7 +98,7 @@ def _number(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except Exception:  # noqa: BLE001 - any object may sit in a cell
+    except Exception:  # any object may sit in a cell
         return math.nan
 
 
@@ -114,11 +115,10 @@ def _seconds(series: pd.Series) -> np.ndarray:
         if isinstance(series.dtype, pd.DatetimeTZDtype):
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         ticks = series.to_numpy()
-        per_second = np.timedelta64(1, "s") / np.timedelta64(1, np.datetime_data(ticks.dtype)[0])
-        found = ticks.view(np.int64) / per_second
+        found = ticks.view(np.int64) / _PER_SECOND[np.datetime_data(ticks.dtype)[0]]
         found[np.isnat(ticks)] = np.nan
         return found
-    except Exception:  # noqa: BLE001 - whatever the cells hold, they are read one by one instead
+    except Exception:  # whatever the cells hold, they are read one by one instead
         return np.fromiter((_second(v) for v in series), np.float64, len(series))
 
 
@@ -127,7 +127,7 @@ def _second(value: Any) -> float:
         stamp = pd.Timestamp(value)
         stamp = stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp
         return math.nan if isinstance(value, int | float) else stamp.timestamp()
-    except Exception:  # noqa: BLE001 - any object may sit in a cell
+    except Exception:  # any object may sit in a cell
         return math.nan
 
 
@@ -153,7 +153,7 @@ def _factorize(series: pd.Series) -> tuple[np.ndarray, Any]:
             return np.asarray(series.cat.codes), series.cat.categories
         codes, uniques = pd.factorize(series)
         return codes, uniques
-    except Exception:  # noqa: BLE001 - unhashable cells: every cell is its own value
+    except Exception:  # unhashable cells: every cell is its own value
         return np.arange(len(series)), list(series)
 
 
@@ -168,7 +168,7 @@ def _key(raw: Any, wanted: str) -> Any:
             return _TRUE_FALSE.get(raw.strip().lower() if isinstance(raw, str) else "", math.inf)
         number = int(raw) if isinstance(raw, int | np.integer) else float(raw)
         if wanted == "boolean":
-            return {0: False, 1: True}.get(number, math.inf)
+            return bool(number) if number in (0, 1) else math.inf
         return number
-    except Exception:  # noqa: BLE001 - any object may sit in a cell
+    except Exception:  # any object may sit in a cell
         return math.inf  # hashable, and never a declared value

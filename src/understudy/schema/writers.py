@@ -1,7 +1,7 @@
 """Tables out: CSV and Parquet, batch by batch, all or nothing.
 
-Batches go to a hidden file beside the target, which takes the target's name only when everything is written. A full disk,
-Ctrl-C or any other end removes the hidden file and leaves an older target as it was.
+Batches go to a hidden file beside the target, which takes the target's name only when everything is written. A full
+disk, Ctrl-C or any other end removes the hidden file and leaves an older target as it was.
 """
 
 import contextlib

@@ -1,0 +1,105 @@
+"""The form of a schema file: plain objects to columns and back, with errors that name the column and the key."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from understudy.errors import UsageError
+from understudy.schema.columns import LISTED, NUMERIC, Column
+
+
+def nearest(name: str, names: Iterable[Any]) -> str:
+    close = difflib.get_close_matches(str(name), [str(n) for n in names], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def mapping(value: Any, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{what} should hold `key: value` pairs with the keys {', '.join(keys)}")
+    for key in value:
+        if key not in keys:
+            raise UsageError(f"{what}: unknown key {key!r}{nearest(key, keys)} (known: {', '.join(keys)})")
+    return value
+
+
+def reference(value: Any, what: str, option: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"column": str(value)}
+    found = dict(mapping(value, what, ("column", option)))
+    if not isinstance(found.get("column"), str | int):
+        raise UsageError(f"{what} needs `column:` with the name of a column")
+    found["column"] = str(found["column"])
+    positive = found.get(option)
+    if positive is not None and not isinstance(positive, str | int | float):
+        raise UsageError(f"{what}: {option} must be one value, not {type(positive).__name__}")
+    return found
+
+
+_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype")
+
+
+def column_from(name: str, entry: Any) -> Column:
+    entry = dict(mapping(entry, f"column {name!r}", _ENTRY))
+    if not isinstance(entry.get("kind"), str):
+        raise UsageError(f"column {name!r}: needs a kind")
+    kind = entry["kind"]
+    for flag in ("missing", "other"):
+        if not isinstance(entry.get(flag, False), bool):
+            raise UsageError(f"column {name!r}: {flag} must be true or false")
+    if not isinstance(entry.get("dtype", ""), str):
+        raise UsageError(f"column {name!r}: dtype must be text such as int64")
+    for side in ("lower", "upper"):
+        if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
+            raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
+    categories, estimate = entry.pop("categories", None), None
+    if "bounds" in entry:
+        estimate = _estimate(entry.pop("bounds"), name, "bounds")
+        if kind in LISTED:
+            raise UsageError(f"column {name!r}: kind {kind} takes categories, not bounds")
+    if isinstance(categories, str | Mapping):
+        estimate = _estimate(categories, name, "categories")
+        categories = None
+        if kind in NUMERIC:
+            raise UsageError(f"column {name!r}: kind {kind} takes bounds, not categories")
+    if categories is not None:
+        if not isinstance(categories, list | tuple):
+            raise UsageError(f"column {name!r}: categories must be a list or `estimate`")
+        for value in categories:
+            if value is not None and not isinstance(value, str | int | float):
+                raise UsageError(f"column {name!r}: a category must be one value, not {type(value).__name__}")
+        if None in categories:
+            raise UsageError(f"column {name!r}: null is no category; write `missing: true`")
+        categories = tuple(categories)
+    try:
+        return Column(name=name, categories=categories, estimate=estimate, **entry)
+    except UsageError as error:
+        prefix = f"column {name!r}"
+        raise error if str(error).startswith(prefix) else UsageError(f"{prefix}: {error}") from None
+
+
+def _estimate(value: Any, name: str, what: str) -> str:
+    if value == "estimate":
+        return name
+    if isinstance(value, Mapping) and set(value) == {"estimate"} and isinstance(value["estimate"], str | int):
+        return str(value["estimate"])
+    raise UsageError(
+        f"column {name!r}: {what} must be `estimate` or `{{estimate: NAME}}`; give values as "
+        f"{'lower and upper' if what == 'bounds' else 'a list'}"
+    )
+
+
+def column_entry(column: Column) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": column.kind}
+    if column.lower is not None:
+        entry |= {"lower": column.lower, "upper": column.upper}
+    if column.categories is not None:
+        entry["categories"] = list(column.categories)
+    if column.estimate is not None:
+        group = "estimate" if column.estimate == column.name else {"estimate": column.estimate}
+        entry["bounds" if column.kind in NUMERIC else "categories"] = group
+    entry |= {flag: True for flag in ("missing", "other") if getattr(column, flag)}
+    if column.dtype is not None:
+        entry["dtype"] = column.dtype
+    return entry
