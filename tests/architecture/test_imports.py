@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "understudy"
 LINT = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
 
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}
-UNSAFE_CALLS = {"eval", "exec", "read_pickle", "to_pickle", "torch.load", "joblib.load", "joblib.dump", "yaml.load"}
+UNSAFE_CALLS = {"eval", "exec", "read_pickle", "to_pickle", "torch.load", "joblib.load", "joblib.dump"}
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -56,7 +56,13 @@ def test_a_breach_is_noticed(tmp_path, file, line):
 def unsafe(code: str) -> list[str]:
     """Whatever in `code` could run code that came in a file."""
     found = []
-    for node in ast.walk(ast.parse(code)):
+    tree = ast.parse(code)
+    safe = {"yaml.SafeLoader"} | {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["yaml.SafeLoader"]
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names if alias.name.split(".")[0] in UNSAFE_MODULES]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in UNSAFE_MODULES:
@@ -64,6 +70,10 @@ def unsafe(code: str) -> list[str]:
         elif isinstance(node, ast.Call):
             name = ast.unparse(node.func)
             if name in UNSAFE_CALLS or name.rsplit(".", 1)[-1] in {"read_pickle", "to_pickle"}:
+                found.append(name)
+            if name == "yaml.load" and not any(
+                w.arg == "Loader" and ast.unparse(w.value) in safe for w in node.keywords
+            ):
                 found.append(name)
             found += [word.arg for word in node.keywords if word.arg == "allow_pickle" and not _is_false(word.value)]
     return found
@@ -89,6 +99,7 @@ def test_no_pickle_in_the_sources():
         "import pandas as pd\npd.read_pickle('f')",
         "eval('1')",
         "import yaml\nyaml.load('a')",
+        "import yaml\nyaml.load('a', Loader=yaml.UnsafeLoader)",
     ],
 )
 def test_unsafe_loading_is_noticed(code):

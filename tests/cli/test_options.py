@@ -157,9 +157,6 @@ def test_places_to_write_are_checked_first(tmp_path):
     (tmp_path / "full" / "file").write_text("")
     _output.writable_file(tmp_path / "new" / "deep" / "file.csv")
     _output.writable_folder(tmp_path / "new", overwrite=False)
-    with pytest.raises(UsageError, match="not a model"):
-        _output.writable_folder(tmp_path / "full", overwrite=True)
-    (tmp_path / "full" / "model.json").write_text("")
     _output.writable_folder(tmp_path / "full", overwrite=True)
     with pytest.raises(UsageError, match="is a folder"):
         _output.writable_file(tmp_path)

@@ -135,13 +135,11 @@ def writable_file(path: Path) -> None:
 
 
 def writable_folder(path: Path, overwrite: bool) -> None:
-    """Refuse a model folder that holds something already or cannot be made."""
+    """Refuse a folder that holds something already or cannot be made."""
     if path.exists() and not path.is_dir():
-        raise UsageError(f"--out {str(path)!r} is a file; a model is a folder, choose another name")
+        raise UsageError(f"--out {str(path)!r} is a file and a folder is needed; choose another name")
     if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise UsageError(f"--out {str(path)!r} holds files already; choose another name or add --overwrite")
-    if path.is_dir() and any(path.iterdir()) and not (path / "model.json").is_file():
-        raise UsageError(f"--out {str(path)!r} holds files that are not a model; choose another name")
     _writable_parent(path)
 
 

@@ -9,6 +9,7 @@ import typer
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, show, writable_folder
 from understudy.cli._progress import FitProgress
 from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request
+from understudy.errors import UsageError
 
 app = typer.Typer()
 
@@ -45,6 +46,8 @@ def fit(
     data = need("FILE", wanted.data, "name the table to learn from")
     target = wanted.out or data.with_suffix(".understudy")
     writable_folder(target, overwrite)
+    if target.is_dir() and any(target.iterdir()) and not (target / "model.json").is_file():
+        raise UsageError(f"--out {str(target)!r} holds files that are not a model; choose another name")
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
         from understudy.schema import Schema
