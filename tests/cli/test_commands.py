@@ -1,0 +1,274 @@
+"""The commands on a small table, end to end: what a user types, what comes out, what is left on disk."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy import cli
+
+QUICK = [f"--set={pair}" for pair in ("rounds=2", "student_steps=2", "generator_steps=2", "teacher_steps=2")]
+SECRET = 31337.25  # a value that stands in one row and must never be printed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, its schema and a fitted model."""
+    place = tmp_path_factory.mktemp("commands")
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 400)
+    frame = pd.DataFrame(
+        {
+            "amount": rng.normal(50 + 20 * label, 10).round(2),
+            "city": rng.choice(["Ayr", "Bonn"], 400),
+            "count": rng.poisson(3, 400),
+            "label": label,
+        }
+    )
+    frame.loc[0, "amount"] = SECRET
+    frame.to_csv(place / "rows.csv", index=False)
+    (place / "rows.yaml").write_text(
+        "understudy: schema\n"
+        "label: {column: label, positive: 1}\n"
+        "columns:\n"
+        "  amount: {kind: continuous, lower: 0, upper: 100}\n"
+        "  city: {kind: categorical, categories: [Ayr, Bonn]}\n"
+        "  count: {kind: integer, lower: 0, upper: 20}\n"
+        "  label: {kind: categorical, categories: [0, 1], dtype: int64}\n"
+    )
+    fitted = ["fit", str(place / "rows.csv"), "--schema", str(place / "rows.yaml"), "--epsilon", "1", "--seed", "0"]
+    assert cli.run([*fitted, "--out", str(place / "model"), "--quiet", *QUICK]) == 0
+    return place
+
+
+def command(capsys, *words: object) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = cli.run([str(word) for word in words])
+    captured = capsys.readouterr()
+    assert str(SECRET) not in captured.out + captured.err
+    return code, captured.out, captured.err
+
+
+def refused(capsys, *words: object) -> str:
+    """The one line of a command that must be refused with code 2."""
+    code, out, err = command(capsys, *words)
+    assert (code, out) == (2, ""), err
+    assert err.startswith("error: ") and err.count("\n") == 1
+    return err
+
+
+# -- schema ------------------------------------------------------------------------------------------------------------
+def test_schema_init_writes_a_draft_without_values(folder, tmp_path, capsys):
+    out = tmp_path / "draft.yaml"
+    code, text, _ = command(capsys, "schema", "init", folder / "rows.csv", "--label", "label", "--out", out)
+    assert code == 0 and str(out) in text
+    draft = out.read_text()
+    assert "amount" in draft and "estimate" in draft
+    assert "Bonn" not in draft and str(SECRET) not in draft
+    assert "exists already" in refused(capsys, "schema", "init", folder / "rows.csv", "--out", out)
+
+
+def test_schema_check_names_columns_and_exits_with_1(folder, capsys):
+    code, out, _ = command(capsys, "schema", "check", folder / "rows.csv", "--schema", folder / "rows.yaml", "--json")
+    answer = json.loads(out)
+    assert code == 1 and answer["fits"] is False
+    assert any("amount" in problem for problem in answer["problems"])
+
+
+def test_schema_import_sdv(tmp_path, capsys):
+    metadata = {"columns": {"age": {"sdtype": "numerical"}, "id": {"sdtype": "id"}}, "primary_key": "id"}
+    (tmp_path / "sdv.json").write_text(json.dumps(metadata))
+    code, _, err = command(capsys, "schema", "import-sdv", tmp_path / "sdv.json", "--out", tmp_path / "s.yaml")
+    assert code == 0, err
+    assert "estimate" in (tmp_path / "s.yaml").read_text()
+    (tmp_path / "sdv.json").write_text("{")
+    assert "not valid JSON" in refused(
+        capsys, "schema", "import-sdv", tmp_path / "sdv.json", "--out", tmp_path / "t.yaml"
+    )
+
+
+# -- plan --------------------------------------------------------------------------------------------------------------
+def test_plan_prints_costs_before_a_row_is_read(folder, capsys):
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", *QUICK)
+    assert code == 0
+    assert "teacher votes" in out and "all together" in out and "Can it work?" in out
+
+
+def test_plan_as_json_adds_up(folder, capsys):
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--json", *QUICK)
+    answer = json.loads(out)
+    assert code == 0
+    assert 0.99 <= answer["epsilon_planned"] <= 1
+    assert sum(part["share"] for part in answer["shares"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epsilon", "0"], "epsilon"),
+        (["--epsilon", "-1"], "epsilon"),
+        (["--epsilon", "nan"], "epsilon"),
+        (["--epsilon", "1e9"], "epsilon"),
+        (["--epsilon", "1", "--delta", "1"], "delta"),
+        (["--epsilon", "1", "--delta", "0"], "delta"),
+        (["--epsilon", "1", "--method", "magic"], "pate-gan"),
+        (["--epsilon", "1", "--set", "rounds=none"], "rounds"),
+        (["--epsilon", "1", "--set", "rounds=0"], "rounds"),
+        (["--epsilon", "1", "--set", "noise=loud"], "noise"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_plan_refuses_what_makes_no_sense(folder, capsys, words, message):
+    assert message in refused(capsys, "plan", folder / "rows.yaml", *words)
+
+
+# -- fit ---------------------------------------------------------------------------------------------------------------
+def test_fit_reports_progress_and_the_guarantee(folder, tmp_path, capsys):
+    (tmp_path / "run.yaml").write_text(
+        f"schema: {folder / 'rows.yaml'}\nepsilon: 1\noptions: {{rounds: 2, student_steps: 2, generator_steps: 2}}\n"
+    )
+    code, out, err = command(
+        capsys, "fit", folder / "rows.csv", "--config", tmp_path / "run.yaml", "--out", tmp_path / "model"
+    )
+    assert code == 0
+    assert "epsilon" in out and "one row" in out
+    assert "learning" in err and "of 1" in err
+    assert sorted(os.listdir(tmp_path)) == ["model", "run.yaml"]
+
+
+def test_fit_as_json(folder, tmp_path, capsys):
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "2", "--out", tmp_path / "m"]
+    code, out, err = command(capsys, *words, "--json", *QUICK)
+    answer = json.loads(out)
+    assert (code, err) == (0, "")
+    assert answer["epsilon"] <= 2 and answer["valid"] is True
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("none.csv", None, "none.csv"),
+        ("empty.csv", b"", "empty.csv"),
+        ("other.csv", b"a,b\n1,2\n", "amount"),
+        ("twice.csv", b"amount,amount,city,count,label\n1,1,Ayr,1,1\n", "amount"),
+        ("broken.parquet", b"PAR1 and then nothing", "broken.parquet"),
+        ("letter.docx", b"x", "letter.docx"),
+    ],
+)
+def test_fit_refuses_files_that_are_no_such_table(folder, tmp_path, capsys, file, content, message):
+    if content is not None:
+        (tmp_path / file).write_bytes(content)
+    before = sorted(os.listdir(tmp_path))
+    words = ["fit", tmp_path / file, "--schema", folder / "rows.yaml", "--epsilon", "1", "--out", tmp_path / "m"]
+    assert message in refused(capsys, *words, "--quiet", *QUICK)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_fit_refuses_places_it_cannot_use(folder, tmp_path, capsys):
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "1", "--quiet", *QUICK]
+    (tmp_path / "file").write_text("")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear.txt").write_text("")
+    assert "is a file" in refused(capsys, *words, "--out", tmp_path / "file")
+    assert "holds files" in refused(capsys, *words, "--out", tmp_path / "letters")
+    assert "not a model" in refused(capsys, *words, "--out", tmp_path / "letters", "--overwrite")
+    assert "cannot write" in refused(capsys, *words, "--out", tmp_path / "file" / "model")
+    assert "no checkpoint" in refused(capsys, *words, "--out", tmp_path / "model", "--resume")
+    assert "none.yaml" in refused(capsys, "fit", folder / "rows.csv", "--schema", "none.yaml", "--epsilon", "1")
+
+
+def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypatch):
+    from understudy.cli import _progress
+
+    told = _progress.FitProgress.__call__
+
+    def impatient(self, event):
+        told(self, event)
+        if event["stage"] == "rounds" and event["round"] >= 1:
+            raise KeyboardInterrupt
+
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "1", "--out", tmp_path / "m"]
+    words += QUICK
+    with monkeypatch.context() as patch:
+        patch.setattr(_progress.FitProgress, "__call__", impatient)
+        code, _, err = command(capsys, *words)
+    assert code == 130
+    assert "--resume" in err and err.endswith("error: interrupted\n")
+    assert sorted(os.listdir(tmp_path)) == ["m.checkpoint"]
+    code, out, _ = command(capsys, *words, "--resume")
+    assert code == 0
+    assert sorted(os.listdir(tmp_path)) == ["m"]
+    assert command(capsys, "certificate", "verify", tmp_path / "m")[0] == 0
+
+
+# -- sample ------------------------------------------------------------------------------------------------------------
+def test_sample_writes_the_rows_asked_for(folder, tmp_path, capsys):
+    words = ["sample", folder / "model", "--rows", "70", "--seed", "3"]
+    assert command(capsys, *words, "--out", tmp_path / "a.csv")[0] == 0
+    code, out, _ = command(capsys, *words, "--out", tmp_path / "new" / "a.parquet", "--json")
+    assert code == 0 and json.loads(out)["rows"] == 70
+    csv, parquet = pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "new" / "a.parquet")
+    assert list(parquet.columns) == ["amount", "city", "count", "label"]
+    assert [str(kind) for kind in parquet.dtypes[["amount", "count", "label"]]] == ["float64", "int64", "int64"]
+    pd.testing.assert_frame_equal(csv, parquet, check_dtype=False)
+    assert str(folder / "model") and "exists already" in refused(capsys, *words, "--out", tmp_path / "a.csv")
+
+
+def test_sample_without_a_number_takes_the_noisy_count(folder, tmp_path, capsys):
+    code, out, _ = command(capsys, "sample", folder / "model", "--out", tmp_path / "a.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["rows"] == len(pd.read_csv(tmp_path / "a.csv")) > 0
+
+
+def test_sample_where(folder, tmp_path, capsys):
+    words = ["sample", folder / "model", "--rows", "50"]
+    assert command(capsys, *words, "--where", "label=1", "--out", tmp_path / "a.csv")[0] == 0
+    assert set(pd.read_csv(tmp_path / "a.csv")["label"]) == {1}
+    assert "no value '7'" in refused(capsys, *words, "--where", "label=7", "--out", tmp_path / "b.csv")
+    assert "must read label=" in refused(capsys, *words, "--where", "city=Ayr", "--out", tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_sample_refuses_other_endings(folder, tmp_path, capsys):
+    assert "a.xlsx" in refused(capsys, "sample", folder / "model", "--rows", "5", "--out", tmp_path / "a.xlsx")
+    assert os.listdir(tmp_path) == []
+
+
+# -- certificate -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("form", ["text", "json", "registry"])
+def test_certificate_show(folder, capsys, form):
+    code, out, _ = command(capsys, "certificate", "show", folder / "model", "--format", form)
+    assert code == 0 and "epsilon" in out
+
+
+def test_certificate_verify_holds_and_notices_changes(folder, tmp_path, capsys):
+    code, out, _ = command(capsys, "certificate", "verify", folder / "model", "--json")
+    assert code == 0 and json.loads(out)["holds"] is True
+    shutil.copytree(folder / "model", tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    file.write_text(file.read_text() + "\n")
+    code, out, _ = command(capsys, "certificate", "verify", tmp_path / "model")
+    assert code == 1
+    assert "model.json" in out and "does NOT hold" in out
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "foreign"])
+@pytest.mark.parametrize("file", ["model.json", "weights.safetensors", "plan.json", "ledger.json"])
+def test_damaged_models_are_refused(folder, tmp_path, capsys, file, damage):
+    shutil.copytree(folder / "model", tmp_path / "model")
+    target = tmp_path / "model" / file
+    if damage == "missing":
+        target.unlink()
+    else:
+        target.write_bytes(b"" if damage == "empty" else b"\x80\x04 something else")
+    assert refused(capsys, "sample", tmp_path / "model", "--rows", "5", "--out", tmp_path / "a.csv")
+    assert sorted(os.listdir(tmp_path)) == ["model"]
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path, capsys):
+    for words in (["sample", tmp_path, "--rows", "5", "--out", tmp_path / "a.csv"], ["certificate", "show", tmp_path]):
+        assert refused(capsys, *words)
+    assert refused(capsys, "certificate", "verify", tmp_path / "none")
