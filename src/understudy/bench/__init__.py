@@ -4,8 +4,9 @@
 
     train, test, schema = load("epileptic-seizure", data="my-data", seed=0)
 
-Files come from `data` or the environment variable UNDERSTUDY_DATA; tables that ship inside scikit-learn and statsmodels need none.
-Nothing here is private: the tables are public benchmarks, and results compare synthetic rows with real ones.
+Files come from `data` or the environment variable UNDERSTUDY_DATA; tables that ship inside scikit-learn and
+statsmodels need none. Nothing here is private: the tables are public benchmarks, and results compare synthetic rows
+with real ones.
 """
 
 from understudy.bench.registry import DATASETS, Dataset, Split, load, schema_path

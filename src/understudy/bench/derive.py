@@ -1,7 +1,7 @@
 """From a source table to the benchmark task: labels and columns the papers derive before they fit anything.
 
-Each function takes the table as the source publishes it (the columns the public file has) and returns a new frame. Which column is the label,
-and every bound, is in the schema file beside it.
+Each function takes the table as the source publishes it (the columns the public file has) and returns a new frame.
+Which column is the label, and every bound, is in the schema file beside it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,18 @@ def abnormal_beat(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread_pixels(frame: pd.DataFrame) -> pd.DataFrame:
-    """The list column `pixels` as 784 integer columns px0..px783, then the label (and the official split, if the file has it)."""
+    """The list column `pixels` as 784 integer columns px0..px783, then the label (and the official split, if the
+    file has it).
+    """
     pixels = np.stack(frame["pixels"].to_numpy()) if len(frame) else np.zeros((0, 784), np.uint8)
     spread = pd.DataFrame(pixels, columns=[f"px{i}" for i in range(pixels.shape[1])], index=frame.index)
     return pd.concat([spread, frame.drop(columns="pixels")], axis=1)
 
 
 def admissions_by_code(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per admission, one 0/1 column per ICD-9 code (RDP-CGAN, Section 5.4, on the open demo instead of full MIMIC-III)."""
+    """One row per admission, one 0/1 column per ICD-9 code (RDP-CGAN, Section 5.4, on the open demo instead of
+    full MIMIC-III).
+    """
     present = pd.crosstab(frame["HADM_ID"], frame["ICD9_CODE"]).clip(upper=1).astype(np.int8)
     present.columns = [f"{ICD_PREFIX}{code}" for code in present.columns]
     patient = frame.groupby("HADM_ID")["SUBJECT_ID"].first()
@@ -53,7 +57,9 @@ def rand_health(frame: pd.DataFrame) -> pd.DataFrame:
 
     `black` and `physlm` hold group means for the few people where the answer is unknown; they are rounded to 0 or 1.
     """
-    health = np.select([frame["hlthp"] == 1, frame["hlthf"] == 1, frame["hlthg"] == 1], ["poor", "fair", "good"], "excellent")
+    health = np.select(
+        [frame["hlthp"] == 1, frame["hlthf"] == 1, frame["hlthg"] == 1], ["poor", "fair", "good"], "excellent"
+    )
     return frame.assign(
         health=health,
         visited=(frame["mdvis"] > 0).astype(np.int64),

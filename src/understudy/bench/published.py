@@ -1,7 +1,9 @@
-"""What the papers printed, as data: one CSV per paper in `published/`, with sources and known gaps in `published/sources.json`.
+"""What the papers printed, as data: one CSV per paper in `published/`, with sources and known gaps in
+`published/sources.json`.
 
-A row is one printed number. `model` is a classifier or `average`; `epsilon` is infinite where the method has no privacy; `variant` names what a
-table varies (teachers, hyper-parameters, an ablation, "best of 25"). Cells that could not be read are left out and listed as `left_out`.
+A row is one printed number. `model` is a classifier or `average`; `epsilon` is infinite where the method has no
+privacy; `variant` names what a table varies (teachers, hyper-parameters, an ablation, "best of 25"). Cells that could
+not be read are left out and listed as `left_out`.
 """
 
 from __future__ import annotations

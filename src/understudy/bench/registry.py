@@ -1,9 +1,10 @@
 """The benchmark data sets: where each comes from, what the papers make of it, and how it is split.
 
-A data set is a file (or a table inside a package), a derivation (`derive.py`), and a schema file with public bounds (`schemas/`).
-`load` returns a training frame, a test frame and the schema. The split is random and seeded, four fifths to one fifth and stratified by
-the label, as in the papers; where the schema has a privacy unit, units and not rows are split, so that nobody is on both sides.
-ISOLET (fifth speaker group) and the MNIST tables also offer their official split.
+A data set is a file (or a table inside a package), a derivation (`derive.py`), and a schema file with public bounds
+(`schemas/`). `load` returns a training frame, a test frame and the schema. The split is random and seeded, four
+fifths to one fifth and stratified by the label, as in the papers; where the schema has a privacy unit, units and not
+rows are split, so that nobody is on both sides. ISOLET (fifth speaker group) and the MNIST tables also offer their
+official split.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One benchmark table. `file` is looked for in the data folder; `builtin` names the package that ships the table instead."""
+    """One benchmark table. `file` is looked for in the data folder; `builtin` names the package that ships the
+    table instead.
+    """
 
     name: str
     title: str
@@ -64,7 +67,10 @@ DATASETS = _sets(
         source="Kaggle: Credit Card Fraud Detection (ULB Machine Learning Group)",
         file="credit_card_fraud",
         schema="credit_card_fraud",
-        note="If the file is a subset of the 284,807 rows with another fraud rate, AUPRC is not comparable with the papers'.",
+        note=(
+            "If the file is a subset of the 284,807 rows with another fraud rate, AUPRC is not comparable "
+            "with the papers'."
+        ),
     ),
     Dataset(
         name="cervical-cancer",
@@ -105,7 +111,10 @@ DATASETS = _sets(
         file="epileptic_seizure",
         schema="epileptic_seizure",
         derive=derive.seizure,
-        note="Rows are one-second chunks of 500 recordings: a random split, as in the papers, puts one recording on both sides.",
+        note=(
+            "Rows are one-second chunks of 500 recordings: a random split, as in the papers, puts one "
+            "recording on both sides."
+        ),
     ),
     Dataset(
         name="epileptic-seizure-5",
@@ -130,8 +139,12 @@ DATASETS = _sets(
         derive=derive.abnormal_beat,
         note="Beats of one person are on both sides of a random split, as in the papers.",
     ),
-    Dataset(name="mitbih-5", title="MIT-BIH, five classes", source=_MITBIH, file="mitbih_arrhythmia", schema="mitbih_5"),
-    Dataset(name="adult", title="Adult", source="UCI ML repository: Adult (Census Income)", file="adult", schema="adult"),
+    Dataset(
+        name="mitbih-5", title="MIT-BIH, five classes", source=_MITBIH, file="mitbih_arrhythmia", schema="mitbih_5"
+    ),
+    Dataset(
+        name="adult", title="Adult", source="UCI ML repository: Adult (Census Income)", file="adult", schema="adult"
+    ),
     Dataset(
         name="diabetes-130us",
         title="Diabetes 130-US",
@@ -165,7 +178,10 @@ DATASETS = _sets(
         file="mimic3_demo_diagnoses",
         schema="mimic3_demo",
         derive=derive.admissions_by_code,
-        note="129 admissions: enough to run the code path of the unsupervised tables, far too few to compare with full MIMIC-III.",
+        note=(
+            "129 admissions: enough to run the code path of the unsupervised tables, far too few to compare "
+            "with full MIMIC-III."
+        ),
     ),
     Dataset(
         name="hiva",
@@ -175,7 +191,13 @@ DATASETS = _sets(
         schema="hiva",
         note="A sparse table of 1,617 binary columns, a stand-in for code tables of health records.",
     ),
-    Dataset(name="breast-cancer", title="Breast Cancer Wisconsin", source="scikit-learn", builtin="scikit-learn", schema="breast_cancer"),
+    Dataset(
+        name="breast-cancer",
+        title="Breast Cancer Wisconsin",
+        source="scikit-learn",
+        builtin="scikit-learn",
+        schema="breast_cancer",
+    ),
     Dataset(name="digits", title="Digits 8 x 8", source="scikit-learn", builtin="scikit-learn", schema="digits"),
     Dataset(
         name="randhie",
@@ -200,7 +222,9 @@ def dataset(name: str) -> Dataset:
 
 
 def schema_path(name: str) -> Path:
-    """The package's schema file of that name (a data set's name, or a file's stem such as `epileptic_seizure_raw_binary`)."""
+    """The package's schema file of that name (a data set's name, or a file's stem such as
+    `epileptic_seizure_raw_binary`).
+    """
     stem = DATASETS[name].schema if name in DATASETS else name.replace("-", "_")
     path = Path(str(resources.files("understudy.bench") / "schemas" / f"{stem}.yaml"))
     if not path.is_file():
@@ -213,13 +237,17 @@ def find_file(entry: Dataset, data: str | os.PathLike[str] | None) -> Path:
     """Where the data set's file lies, or an error that says what to get and where to put it."""
     where = data if data is not None else os.environ.get(ENVIRONMENT)
     if not where:
-        raise UsageError(f"data set {entry.name!r} needs the file {entry.file}.parquet: name its folder with --data DIR or "
-                         f"{ENVIRONMENT} (source: {entry.source})")  # fmt: skip
+        raise UsageError(
+            f"data set {entry.name!r} needs the file {entry.file}.parquet: name its folder with --data DIR or "
+            f"{ENVIRONMENT} (source: {entry.source})"
+        )
     for ending in (".parquet", ".csv"):
         if (path := Path(where) / f"{entry.file}{ending}").is_file():
             return path
-    raise UsageError(f"data set {entry.name!r}: there is no {entry.file}.parquet or {entry.file}.csv in {str(where)!r}; "
-                     f"the public gets it from {entry.source}")  # fmt: skip
+    raise UsageError(
+        f"data set {entry.name!r}: there is no {entry.file}.parquet or {entry.file}.csv in {str(where)!r}; "
+        f"the public gets it from {entry.source}"
+    )
 
 
 def read_source(entry: Dataset, data: str | os.PathLike[str] | None) -> pd.DataFrame:
@@ -277,11 +305,16 @@ def load(
 
 
 def select(frame: pd.DataFrame, schema: Schema, entry: Dataset) -> pd.DataFrame:
-    """The schema's columns in its order; values a column gives to `other` are written so, as sampled rows will have them."""
+    """The schema's columns in its order; values a column gives to `other` are written so, as sampled rows will
+    have them.
+    """
     names = [column.name for column in schema.columns]
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise UsageError(f"data set {entry.name!r}: column {absent[0]!r} is not in the file; the form expected is that of {entry.source}")
+        raise UsageError(
+            f"data set {entry.name!r}: column {absent[0]!r} is not in the file; the form expected is that "
+            f"of {entry.source}"
+        )
     chosen = frame[names].copy()
     for column in schema.columns:
         if column.other and column.categories is not None:

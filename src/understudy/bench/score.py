@@ -1,0 +1,128 @@
+"""How one synthetic table scores: the evaluation's figures as a small dictionary that fits on one JSON line.
+
+    utility   setting B of the twelve models (trained on synthetic, tested on real), and setting C for the ranking
+              agreement
+    images    accuracy of the small convolutional network, trained on synthetic, tested on real
+    codes     dimension-wise prediction (F1) and MMD, for binary code tables
+
+The real training rows score through the same functions in place of the synthetic ones: that is setting A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from understudy.evaluate import Evaluation, evaluate
+from understudy.evaluate.result import Setting
+from understudy.schema import Schema
+
+FAMILIES = {"utility": ("utility",), "images": (), "codes": ("mmd", "dimension")}
+IMAGE_SHAPE = (28, 28)
+EXPECTED = "no real training rows given"  # setting A is a cell of its own, so this note says nothing new
+
+
+def score(
+    synthetic: pd.DataFrame,
+    synthetic_test: pd.DataFrame,
+    *,
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    schema: Schema,
+    scoring: str,
+    classifiers: Sequence[str] | None,
+    max_rows: int,
+    seed: int,
+) -> dict[str, Any]:
+    """`metrics` (averages), `models` and `models_c` (per model, settings B and C), `notes`."""
+    found = evaluate(
+        synthetic,
+        test,
+        schema,
+        train=train if scoring == "codes" else None,
+        synthetic_test=synthetic_test,
+        metrics=FAMILIES[scoring],
+        models=None if classifiers is None else tuple(classifiers),
+        max_rows=max_rows,
+        image_shape=IMAGE_SHAPE if scoring == "images" else None,
+        seed=seed,
+        jobs=1,
+    )
+    if scoring != "utility":
+        return {
+            "metrics": _images(found) if scoring == "images" else _codes(found),
+            "models": {},
+            "models_c": {},
+            "notes": _notes(found, {}),
+        }
+    settings = {setting.name: setting for setting in found.utility.settings} if found.utility is not None else {}
+    metrics = {name: summary.mean for name, summary in settings["B"].average.items()} if "B" in settings else {}
+    agreement = feature_agreement(train, synthetic, schema)
+    return {
+        "metrics": metrics | ({} if agreement is None else {"feature-ranking-agreement": agreement}),
+        "models": _per_model(settings.get("B")),
+        "models_c": _per_model(settings.get("C")),
+        "notes": _notes(found, settings),
+    }
+
+
+def feature_agreement(train: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> float | None:
+    """Share of feature pairs ordered alike by absolute correlation with the label, real against synthetic (PATE-
+    GAN Table 6).
+    """
+    if schema.label_kind not in ("binary", "numeric"):
+        return None
+    from understudy.evaluate.metrics import pairs, ranking
+    from understudy.evaluate.table import prepare
+
+    real = pairs.label_association(prepare(train, schema), schema)
+    other = pairs.label_association(prepare(synthetic, schema), schema)
+    names = [name for name in real if name in other]
+    return ranking.agreement([real[name] for name in names], [other[name] for name in names]).value
+
+
+def model_agreement(
+    real: Mapping[str, Mapping[str, Any]], synthetic: Mapping[str, Mapping[str, Any]], metric: str = "auroc"
+) -> float | None:
+    """Synthetic ranking agreement (PATE-GAN Eq. 8): setting A's per-model scores against setting C's."""
+    names = [name for name in real if name in synthetic]
+    a, c = ([side[name].get(metric) for name in names] for side in (real, synthetic))
+    if len(names) < 2 or any(value is None for value in (*a, *c)):
+        return None
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    return sum((a[i] - a[j]) * (c[i] - c[j]) > 0 for i, j in pairs) / len(pairs)
+
+
+def _per_model(setting: Setting | None) -> dict[str, dict[str, float | None]]:
+    if setting is None:
+        return {}
+    return {model.model: {name: summary.mean for name, summary in model.scores.items()} for model in setting.models}
+
+
+def _images(found: Evaluation) -> dict[str, float | None]:
+    return {"accuracy": None if found.images is None else found.images.accuracy_b.mean}
+
+
+def _codes(found: Evaluation) -> dict[str, float | None]:
+    metrics: dict[str, float | None] = {}
+    if found.dimension_wise is not None:
+        predicted = found.dimension_wise.prediction
+        for top in sorted({entry.top for entry in predicted}):
+            values = [entry.synthetic_mean.mean for entry in predicted if entry.top == top]
+            known = [value for value in values if value is not None]
+            metrics[f"dimension-wise-f1-top-{top}"] = sum(known) / len(known) if known else None
+        # The smallest set (top ten columns) averaged over the models is the papers' headline.
+        metrics["dimension-wise-f1"] = next(iter(metrics.values()), None)
+        metrics["dimension-wise-probability-error"] = found.dimension_wise.probability.mean_absolute_difference.mean
+    if found.mmd is not None:
+        metrics["mmd"] = found.mmd.value.mean
+    return metrics
+
+
+def _notes(found: Evaluation, settings: Mapping[str, Setting]) -> list[str]:
+    own = [note for note in found.header.notes if not note.startswith(EXPECTED)]
+    utility = () if found.utility is None else found.utility.notes
+    models = [note for model in (settings["B"].models if "B" in settings else ()) for note in model.notes]
+    return list(dict.fromkeys([*own, *utility, *models]))

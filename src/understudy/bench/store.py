@@ -1,0 +1,70 @@
+"""Results as JSON lines: one finished cell a line, only ever appended.
+
+A run that is stopped loses the cells it was computing and nothing else; the next run reads the file and leaves out
+what is done. A line cut short by a full disk or a killed process is ignored. Failed cells are kept with their error
+and tried again by the next run; of several lines for one cell the last counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import UsageError
+
+Record = Mapping[str, Any]
+
+
+def append(path: Path, record: Record) -> None:
+    """One line in one write, so that lines of parallel processes do not mix."""
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(handle, line.encode())
+    finally:
+        os.close(handle)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Every readable line, in order; an absent file has none."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(record, dict) and isinstance(record.get("cell"), str):
+            found.append(record)
+    return found
+
+
+def latest(records: Iterable[Record]) -> dict[str, Record]:
+    """The last record of each cell, a success before any failure."""
+    best: dict[str, Record] = {}
+    for record in records:
+        before = best.get(record["cell"])
+        if before is None or record["status"] == "ok" or before["status"] != "ok":
+            best[record["cell"]] = record
+    return best
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder for results, or say why that is not possible, before anything is computed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {str(folder)!r}: {error.strerror}; choose another place") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"--out {str(folder)!r}: cannot write there; choose another place")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

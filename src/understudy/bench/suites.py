@@ -1,0 +1,236 @@
+"""Suites: which data sets, budgets and figures repeat which published table.
+
+A suite names its data sets, its budgets (epsilon), what is scored, and the published columns to print beside our own.
+`--quick` keeps every data set but takes fewer rows, classifiers, budgets and seeds; quick results go to a file of
+their own and are never mixed with full ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Literal
+
+from understudy.errors import UsageError
+
+Scoring = Literal["utility", "images", "codes"]
+
+IMPLEMENTATIONS = ("original", "updated", "synthcity", "turing", "borealis", "smartnoise")
+FOUR = ("credit-card-fraud", "cervical-cancer", "isolet-vowels", "epileptic-seizure")
+QUICK_ROWS = 2_000
+QUICK_IMAGES = 1_000
+QUICK_CODES = 30
+QUICK_CLASSIFIERS = ("logistic", "gaussian-nb", "tree")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A published column: the number of `paper`, `table` and `method` (empty: the method we run) for the row's
+    data set and budget.
+    """
+
+    title: str
+    paper: str
+    table: str
+    method: str = ""
+    variant: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """One table to repeat."""
+
+    name: str
+    title: str
+    datasets: tuple[str, ...]
+    metrics: tuple[str, ...] = ("auroc", "auprc")
+    epsilons: tuple[float, ...] = (1.0,)
+    delta: float = 1e-5
+    methods: tuple[str, ...] = ("pate-gan",)
+    seeds: int = 5
+    references: tuple[Reference, ...] = ()
+    per_model: bool = False
+    scoring: Scoring = "utility"
+    classifiers: tuple[str, ...] | None = None  # None: all twelve
+    split: str = "random"
+    rows: int | None = None
+    max_rows: int = 20_000  # classifiers train on at most this many rows
+    columns: int | None = None  # code tables: only so many of the most frequent codes
+
+    def quick(self) -> Suite:
+        """The same table in minutes: fewer rows, classifiers, budgets, codes and seeds."""
+        names = (
+            tuple(n for n in QUICK_CLASSIFIERS if self.classifiers is None or n in self.classifiers) or self.classifiers
+        )
+        few = 1 if self.scoring != "utility" else 2
+        ends = self.epsilons if len(self.epsilons) <= few else (self.epsilons[0], self.epsilons[-1])[:few]
+        return replace(
+            self,
+            rows=QUICK_ROWS if self.scoring != "images" else QUICK_IMAGES,
+            max_rows=QUICK_ROWS,
+            classifiers=names,
+            epsilons=ends,
+            columns=QUICK_CODES if self.scoring == "codes" else None,
+            seeds=1,
+        )
+
+
+def _paper(table: str, title: str = "published", **more: str) -> Reference:
+    return Reference(title=title, paper="pate-gan", table=table, **more)
+
+
+def _audited(table: str) -> tuple[Reference, ...]:
+    return tuple(Reference(title=name, paper="pate-gan-audit", table=table, method=name) for name in IMPLEMENTATIONS)
+
+
+def _table(paper: str, table: str, title: str = "published", **more: str) -> Reference:
+    return Reference(title=title, paper=paper, table=table, **more)
+
+
+_EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
+_FOUR_MODELS = ("logistic", "adaboost", "bagging", "mlp")
+
+
+def _suites(*suites: Suite) -> dict[str, Suite]:
+    return {suite.name: suite for suite in suites}
+
+
+SUITES = _suites(
+    Suite(
+        name="pate-gan-table-1",
+        title="PATE-GAN Table 1: Kaggle Credit, twelve models",
+        datasets=("credit-card-fraud",),
+        references=(_paper("1"),),
+        per_model=True,
+    ),
+    Suite(
+        name="pate-gan-table-2",
+        title="PATE-GAN Table 2 and audit Table 4: four data sets, average of twelve models",
+        datasets=FOUR,
+        references=(_paper("2"), *_audited("4")),
+    ),
+    Suite(
+        name="pate-gan-table-3",
+        title="PATE-GAN Table 3: synthetic ranking agreement against epsilon, Kaggle Credit",
+        datasets=("credit-card-fraud",),
+        metrics=("sra",),
+        epsilons=_EPSILONS,
+        references=(_paper("3"),),
+    ),
+    Suite(
+        name="pate-gan-table-5",
+        title="PATE-GAN Table 5 and audit Table 7: setting A (real rows only)",
+        datasets=FOUR,
+        methods=(),
+        references=(_paper("5", method="real"), _table("pate-gan-audit", "7", "audit", method="real")),
+    ),
+    Suite(
+        name="pate-gan-table-6",
+        title="PATE-GAN Table 6: agreement of the feature-importance ranking against epsilon, Kaggle Credit",
+        datasets=("credit-card-fraud",),
+        metrics=("feature-ranking-agreement",),
+        epsilons=_EPSILONS,
+        references=(_paper("6"),),
+    ),
+    Suite(
+        name="pate-gan-table-7",
+        title="PATE-GAN Table 7: UCI ISOLET at epsilon 1 and 10",
+        datasets=("isolet-vowels",),
+        epsilons=(1.0, 10.0),
+        references=(_paper("7"),),
+    ),
+    Suite(
+        name="pate-gan-table-8",
+        title="PATE-GAN Table 8: UCI Epileptic Seizure at epsilon 1 and 10",
+        datasets=("epileptic-seizure",),
+        epsilons=(1.0, 10.0),
+        references=(_paper("8"),),
+    ),
+    Suite(
+        name="pate-gan-table-11",
+        title="PATE-GAN Table 11: Kaggle Cervical Cancer, twelve models",
+        datasets=("cervical-cancer",),
+        references=(_paper("11"),),
+        per_model=True,
+    ),
+    Suite(
+        name="audit-table-5",
+        title="Audit Tables 5 and 10: UCI Epileptic Seizure, twelve models",
+        datasets=("epileptic-seizure",),
+        references=(*_audited("5"), *_audited("10")),
+        per_model=True,
+    ),
+    Suite(
+        name="audit-table-8",
+        title="Audit Tables 8 and 9: Kaggle Credit, twelve models",
+        datasets=("credit-card-fraud",),
+        references=(
+            _table("pate-gan-audit", "8", method="paper"),
+            _table("pate-gan-audit", "9", method="paper"),
+            *_audited("8"),
+            *_audited("9"),
+        ),
+        per_model=True,
+    ),
+    Suite(
+        name="g-pate-table-1",
+        title="G-PATE Tables 1 and 4: Kaggle Credit, four models",
+        datasets=("credit-card-fraud",),
+        methods=("g-pate", "pate-gan"),
+        references=(_table("g-pate", "1"), _table("g-pate", "4")),
+        classifiers=_FOUR_MODELS,
+        per_model=True,
+    ),
+    Suite(
+        name="g-pate-table-2",
+        title="G-PATE Table 2: ten-class accuracy on MNIST and Fashion-MNIST",
+        datasets=("mnist", "fashion-mnist"),
+        metrics=("accuracy",),
+        epsilons=(1.0, 10.0),
+        methods=("g-pate",),
+        seeds=3,
+        references=(_table("g-pate", "2"),),
+        scoring="images",
+        split="official",
+    ),
+    Suite(
+        name="rdp-cgan-table-2",
+        title="RDP-CGAN Table 2: dimension-wise prediction on code tables (the open demo and HIVA, not full MIMIC-III)",
+        datasets=("mimic3-demo", "hiva"),
+        metrics=("dimension-wise-f1", "mmd"),
+        methods=("rdp-cgan",),
+        seeds=3,
+        scoring="codes",
+    ),
+    Suite(
+        name="rdp-cgan-table-6",
+        title="RDP-CGAN Table 6: four of six data sets at epsilon 1",
+        datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular", "mitbih"),
+        methods=("rdp-cgan", "pate-gan"),
+        references=(_table("rdp-cgan", "6"),),
+    ),
+    Suite(
+        name="mixed",
+        title="Mixed tables without a published comparison: Adult, and diabetes 130-US with the patient as unit",
+        datasets=("adult", "diabetes-130us"),
+        metrics=("auroc", "auprc", "accuracy"),
+        seeds=3,
+    ),
+    Suite(
+        name="builtin",
+        title="Tables that need no file: breast cancer, digits, RAND health insurance (person as unit)",
+        datasets=("breast-cancer", "digits", "randhie"),
+        metrics=("auroc", "auprc", "accuracy"),
+        seeds=3,
+    ),
+)
+
+
+def suite(name: str) -> Suite:
+    """The suite of that name."""
+    found = SUITES.get(name)
+    if found is None:
+        near = get_close_matches(name, SUITES, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else "see `understudy bench list`"
+        raise UsageError(f"--suite: unknown suite {name!r}; {advice}")
+    return found

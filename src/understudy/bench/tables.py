@@ -1,0 +1,216 @@
+"""Published beside ours: one table per metric, as text, Markdown or HTML.
+
+published      as printed in the paper (audited implementations: the best of 25 synthetic tables)
+ours           mean and standard deviation over seeds; every run counts
+ours best      per classifier the best run, then the average, as the papers do; optimistic, because the choice
+               looks at real test rows
+real data      setting A: the same models trained on the real rows
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from understudy.bench.cells import REAL
+from understudy.bench.published import look_up
+from understudy.bench.registry import DATASETS
+from understudy.bench.score import model_agreement
+from understudy.bench.suites import Suite
+
+LOWER_IS_BETTER = ("mmd", "dimension-wise-probability-error", "rmse")
+METRIC_TITLES = {
+    "auroc": "AUROC",
+    "auprc": "AUPRC",
+    "sra": "Synthetic ranking agreement",
+    "accuracy": "Accuracy",
+    "feature-ranking-agreement": "Feature ranking agreement",
+    "dimension-wise-f1": "Dimension-wise F1",
+    "mmd": "MMD (squared)",
+}
+FOOTNOTE = (
+    "ours: mean (standard deviation) over seeds, every run counted; ours best: best run per classifier, "
+    "as the papers report "
+    "(optimistic: choosing looks at real test rows); real data: setting A; published numbers of the "
+    "audited implementations are the best of 25."
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Head and rows of text cells, ready to be drawn in any form."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def build(suite: Suite, records: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """One table per metric of the suite that has anything to show."""
+    tables = [_table(suite, records, metric) for metric in suite.metrics]
+    return [table for table in tables if table.rows]
+
+
+def _table(suite: Suite, records: Sequence[Mapping[str, Any]], metric: str) -> Table:
+    # References of other metrics' tables (e.g. audit Table 5 is AUROC, Table 10 AUPRC) have no numbers here and fall
+    # away.
+    used = {r.title: [o for o in suite.references if o.title == r.title] for r in suite.references}
+    lines = []
+    for name, method, epsilon, model in _row_keys(suite, records):
+        group = [r for r in records if (r["dataset"], r["method"], r["epsilon"]) == (name, method, epsilon)]
+        real = [r for r in records if r["dataset"] == name and r["method"] == REAL]
+        printed = {
+            title: _printed(references, name, method, epsilon, model, metric) for title, references in used.items()
+        }
+        lines.append(
+            (
+                _names(name, method, epsilon, model),
+                printed,
+                _ours(group, real, metric, model),
+                _real(real, metric, model),
+            )
+        )
+    titles = [title for title in used if any(printed[title] is not None for _, printed, _, _ in lines)]
+    rows = tuple(
+        (*names, *(_figure(printed[title]) for title in titles), *ours, real_data)
+        for names, printed, ours, real_data in lines
+        if any(printed.values()) or ours[0] != "-" or real_data != "-"
+    )
+    head = ("data set", "method", "epsilon", *(("model",) if suite.per_model else ()))
+    rows = rows if suite.per_model else tuple((*row[:3], *row[4:]) for row in rows)
+    title = f"{suite.title}: {METRIC_TITLES.get(metric, metric)}"
+    return Table(title, (*head, *titles, "ours mean (sd)", "ours best", "real data (setting A)"), rows)
+
+
+def _row_keys(suite: Suite, records: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float | None, str]]:
+    keys: dict[tuple[str, str, float | None, str], None] = {}
+    only_real = all(record["method"] == REAL for record in records)
+    for record in records:
+        if record["method"] == REAL and not only_real:
+            continue
+        for model in (*(_models(records) if suite.per_model else ()), "average"):
+            keys.setdefault((record["dataset"], record["method"], record["epsilon"], model))
+    order = {name: i for i, name in enumerate(suite.datasets)}
+    return sorted(keys, key=lambda key: order.get(key[0], len(order)))
+
+
+def _models(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(model for record in records for model in record.get("models", {})))
+
+
+def _names(name: str, method: str, epsilon: float | None, model: str) -> tuple[str, str, str, str]:
+    title = DATASETS[name].title if name in DATASETS else name
+    return title, method, "-" if epsilon is None else f"{epsilon:g}", model
+
+
+def _printed(
+    references: Sequence[Any], name: str, method: str, epsilon: float | None, model: str, metric: str
+) -> float | None:
+    for reference in references:
+        wanted = {"table": reference.table, "dataset": name, "method": reference.method or method, "metric": metric}
+        if reference.variant is not None:
+            wanted["variant"] = reference.variant
+        found = [row for row in look_up(reference.paper, **wanted) if row.model in (model, "", "cnn")]
+        found = [row for row in found if row.epsilon is None or epsilon is None or row.epsilon == epsilon]
+        if found:
+            return found[0].value
+    return None
+
+
+def _ours(
+    group: Sequence[Mapping[str, Any]], real: Sequence[Mapping[str, Any]], metric: str, model: str
+) -> tuple[str, str]:
+    """(mean (sd), best). A failed cell is counted in words, not silently left out."""
+    if group and group[0]["method"] == REAL:
+        return "-", "-"
+    good = [record for record in group if record["status"] == "ok"]
+    values = [value for record in good if (value := _value(record, real, metric, model)) is not None]
+    failed = len(group) - len(good)
+    words = f"; {failed} failed" if failed else ""
+    if not values:
+        return (f"-{words}" if failed else "-"), "-"
+    spread = f" ({statistics.stdev(values):.4f})" if len(values) > 1 else " (one run)"
+    best = _best(good, values, metric, model)
+    void = "; guarantee void" if any(record.get("guarantee") == "void" for record in good) else ""
+    return f"{statistics.fmean(values):.4f}{spread}{words}{void}", f"{best:.4f}"
+
+
+def _best(good: Sequence[Mapping[str, Any]], values: Sequence[float], metric: str, model: str) -> float:
+    choose = min if metric in LOWER_IS_BETTER else max
+    per_model = [[r["models"][name].get(metric) for r in good if name in r.get("models", {})] for name in _models(good)]
+    known = [[value for value in runs if value is not None] for runs in per_model]
+    if model == "average" and known and all(known):
+        return statistics.fmean(choose(runs) for runs in known)
+    return choose(values)
+
+
+def _value(record: Mapping[str, Any], real: Sequence[Mapping[str, Any]], metric: str, model: str) -> float | None:
+    if metric == "sra":
+        own = next((r for r in real if r["seed"] == record["seed"] and r["status"] == "ok"), None)
+        return None if own is None else model_agreement(own["models"], record.get("models_c", {}))
+    if model != "average":
+        return record.get("models", {}).get(model, {}).get(metric)
+    return record.get("metrics", {}).get(metric)
+
+
+def _real(real: Sequence[Mapping[str, Any]], metric: str, model: str) -> str:
+    if metric in ("sra", "feature-ranking-agreement", "mmd"):
+        return "-"  # rows against themselves: nothing to learn
+    values = [v for r in real if r["status"] == "ok" and (v := _value(r, (), metric, model)) is not None]
+    return f"{statistics.fmean(values):.4f}" if values else "-"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """GitHub tables with a heading each."""
+    parts = []
+    for table in tables:
+        lines = [f"| {' | '.join(cells)} |" for cells in (table.head, ["---"] * len(table.head), *table.rows)]
+        parts.append(f"### {table.title}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join([*parts, FOOTNOTE, ""])
+
+
+def html(tables: Sequence[Table], title: str) -> str:
+    """One self-contained page: no script, nothing fetched."""
+    style = (
+        "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 "
+        "1rem;color:#1b1b1b;background:#fff}"
+        "div{overflow-x:auto}table{border-collapse:collapse;margin:0 0 "
+        "2rem}caption{text-align:left;font-weight:600;padding:.4rem 0}"
+        "th,td{border-bottom:1px solid #ccc;padding:.3rem "
+        ".7rem;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+        "th:first-child,td:first-child{text-align:left}@media print{body{margin:0}}"
+    )
+    parts = []
+    for table in tables:
+        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.head)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+        parts.append(
+            f""
+            f"<div><table><caption>{escape(table.title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f""
+        f"<title>{escape(title)}</title><style>{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{''.join(parts)}\n"
+        f"<p>{escape(FOOTNOTE)}</p></body></html>\n"
+    )
+
+
+def rich(table: Table) -> Any:
+    """For the terminal."""
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(title=table.title, title_justify="left")
+    for i, name in enumerate(table.head):
+        drawn.add_column(name, justify="left" if i < 2 else "right", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*row)
+    return drawn
