@@ -1,0 +1,297 @@
+"""What may leave the house: generator weights, schema, plan, ledger, certificate. No rows, no teachers, no pickle.
+
+A model is a folder:
+
+    weights.safetensors   what `sample` needs          model.json   method, settings, resolved schema, class weights
+    plan.json             announced before the fit     ledger.json  what was charged
+    certificate.json, certificate.txt, registry.yaml   the claim, for machines, people and registries
+
+Loading runs no code from the folder. `sample` needs nothing but the folder, works in constant memory and is reproducible
+with a seed (drawing rows is post-processing; its randomness is not privacy noise).
+"""
+
+import hashlib
+import json
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from understudy.accounting import Certificate, Plan, build_certificate
+from understudy.conversation import Generator
+from understudy.errors import UsageError
+from understudy.marginals import Marginals
+from understudy.schema import Codec, Schema
+
+FORMAT = 1
+BATCH = 65_536
+PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
+GENERATORS = {"pate-gan": "understudy.generators.pate_gan:PateGanGenerator"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted generator: sample-only, with its plan, ledger and certificate."""
+
+    method: str
+    generator: Generator
+    weights: Mapping[str, np.ndarray]
+    schema: Schema  # as the user gave it
+    resolved: Schema  # with the estimates that were paid for
+    class_counts: tuple[float, ...]  # released, not exact
+    plan: Plan
+    ledger: Mapping[str, Any]  # what was charged, as the ledger wrote it
+    void_reason: str = ""
+    conditional: bool = True
+    marginals: Marginals | None = None
+    history: Mapping[str, list[float]] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def codec(self) -> Codec:
+        return codec_of(self.resolved, self.conditional)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the stand-in has by default: the public count, or the noisy one that was paid for."""
+        return self.schema.rows if self.schema.rows is not None else max(round(sum(self.class_counts)), 1)
+
+    @property
+    def certificate(self) -> Certificate:
+        return build_certificate(
+            plan=self.plan,
+            ledger=self.ledger,
+            schema=self.resolved.to_dict(),
+            schema_fingerprint=self.resolved.fingerprint(),
+            hashes=self.hashes,
+            versions=versions(),
+            void_reason=self.void_reason,
+        )
+
+    # -- sampling: post-processing, free ------------------------------------------------------------------------------
+    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Any = None) -> pd.DataFrame:
+        """A stand-in as a frame with the original names, order and dtypes."""
+        batches = list(self.sample_batches(self.rows if rows is None else rows, seed=seed, where=where))
+        return pd.concat(batches, ignore_index=True) if len(batches) > 1 else batches[0]
+
+    def sample_batches(
+        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Any = None
+    ) -> Iterator[pd.DataFrame]:
+        codec = self.codec
+        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
+            yield codec.decode(encoded, classes, first_row=first)
+
+    def sample_arrow(
+        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Any = None
+    ) -> Iterator[pa.Table]:
+        """The same as Arrow tables with the schema's exact types: the quick way into a file."""
+        codec = self.codec
+        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
+            yield codec.decode_arrow(encoded, classes, first_row=first)
+
+    def _encoded_batches(
+        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Any
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        if rows < 0:
+            raise UsageError(f"rows={rows} must not be negative")
+        weights = self._class_weights(codec, where)
+        key = jax.random.key(secrets.randbits(32) if seed is None else seed)
+        draw = jax.jit(self.generator.sample)
+        arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
+        starts = range(0, max(rows, 1), batch)
+        for number, first in enumerate(starts):
+            size = min(batch, rows - first)
+            key_class, key_row = jax.random.split(jax.random.fold_in(key, number))
+            padded = size if rows <= batch else batch  # one shape, one compilation
+            classes = jax.random.choice(key_class, len(weights), (padded,), p=jnp.asarray(weights))
+            encoded = np.asarray(draw(arrays, classes, key_row))[:size]
+            if self.marginals is not None:
+                encoded = self.marginals.from_uniform(encoded)
+            yield encoded, np.asarray(classes, np.int32)[:size], first
+
+    def _class_weights(self, codec: Codec, where: Any) -> np.ndarray:
+        wanted = parse_where(where, self.resolved)
+        if wanted is None:
+            return shares(self.class_counts)
+        if codec.class_count == 1:
+            raise UsageError("--where needs a class label, and this model was fitted without one")
+        texts = [str(value) for value in codec.class_values]
+        if wanted not in texts:
+            known = ", ".join(texts[:20])
+            raise UsageError(f"--where: label {self.resolved.label!r} has no class {wanted!r}; it has {known}")
+        return np.eye(len(texts))[texts.index(wanted)]
+
+    # -- files -----------------------------------------------------------------------------------------------------------
+    def save(self, folder: str | Path) -> Path:
+        """Write the folder whole or not at all."""
+        target = Path(folder)
+        if target.exists() and not is_model(target):
+            raise UsageError(f"{str(target)!r} exists and is not a model; choose another folder")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        except OSError as error:
+            raise UsageError(f"cannot write to {str(target.parent)!r}: {error.strerror}") from None
+        try:
+            self._write(scratch)
+            os.chmod(scratch, 0o755)
+            if target.exists():
+                shutil.rmtree(target)
+            os.replace(scratch, target)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        return target
+
+    def _write(self, folder: Path) -> None:
+        arrays = {name: np.ascontiguousarray(value) for name, value in self.weights.items()}
+        if self.marginals is not None:
+            arrays |= {f"marginals/{name}": np.asarray(value) for name, value in self.marginals._asdict().items()}
+        save_file(arrays, folder / "weights.safetensors", metadata={"understudy": "weights"})
+        model = {
+            "understudy": "model",
+            "format": FORMAT,
+            "method": self.method,
+            "generator": self.generator.to_dict(),
+            "schema": self.schema.to_dict(),
+            "resolved": self.resolved.to_dict(),
+            "class_counts": list(self.class_counts),
+            "conditional": self.conditional,
+            "void_reason": self.void_reason,
+            "history": dict(self.history),
+        }
+        write_json(folder / "model.json", model)
+        write_json(folder / "plan.json", self.plan.to_dict())
+        write_json(folder / "ledger.json", dict(self.ledger))
+        hashes = {path.name: sha256(path) for path in sorted(folder.iterdir())}
+        certificate = replace(self, hashes=hashes).certificate
+        write_json(folder / "certificate.json", certificate.to_dict())
+        (folder / "certificate.txt").write_text(certificate.text(), encoding="utf-8")
+        (folder / "registry.yaml").write_text(certificate.registry_yaml(), encoding="utf-8")
+
+
+def load(folder: str | Path) -> Model:
+    """Read a model folder. Foreign, truncated or altered files give a clear error; nothing in them is executed."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise UsageError(f"{str(path)!r} is not a model folder")
+    document = read_json(path / "model.json")
+    if not isinstance(document, dict) or document.get("understudy") != "model":
+        raise UsageError(f"{str(path / 'model.json')!r} does not describe an understudy model")
+    if document.get("format") != FORMAT:
+        raise UsageError(f"{str(path)!r} has format {document.get('format')!r}; this version reads format {FORMAT}")
+    if document.get("method") not in GENERATORS:
+        raise UsageError(f"{str(path)!r} was made by method {document.get('method')!r}, which this version does not know")
+    try:
+        arrays = load_file(path / "weights.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise UsageError(f"{str(path / 'weights.safetensors')!r} cannot be read: {error}") from None
+    try:
+        return assemble(document, arrays, read_json(path / "plan.json"), read_json(path / "ledger.json"), path)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise UsageError(f"{str(path)!r} is damaged: {type(error).__name__} while reading {error}") from None
+
+
+def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger: Any, path: Path) -> Model:
+    resolved = Schema.from_dict(document["resolved"])
+    codec = codec_of(resolved, document["conditional"])
+    module, name = GENERATORS[document["method"]].split(":")
+    generator = getattr(import_module(module), name).from_dict(document["generator"], codec)
+    weights = {name: value for name, value in arrays.items() if not name.startswith("marginals/")}
+    problem = generator.mismatch(weights)
+    if problem:
+        raise UsageError(f"{str(path)!r} is damaged: {problem}")
+    marginals = None
+    if "marginals/edges" in arrays:
+        marginals = Marginals(*(arrays[f"marginals/{field}"] for field in Marginals._fields))
+    return Model(
+        method=document["method"],
+        generator=generator,
+        weights=weights,
+        schema=Schema.from_dict(document["schema"]),
+        resolved=resolved,
+        class_counts=tuple(document["class_counts"]),
+        plan=Plan.from_dict(plan),
+        ledger=ledger,
+        void_reason=document["void_reason"],
+        conditional=document["conditional"],
+        marginals=marginals,
+        history=document["history"],
+        hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.name in HASHED},
+    )
+
+
+HASHED = ("ledger.json", "model.json", "plan.json", "weights.safetensors")
+
+
+def codec_of(schema: Schema, conditional: bool) -> Codec:
+    """With `conditional` a class label is a condition, not a column; otherwise it is encoded like any other column."""
+    return Codec(schema if conditional else replace(schema, label=None, positive=None))
+
+
+def is_model(folder: Path) -> bool:
+    return (folder / "model.json").is_file() and (folder / "weights.safetensors").is_file()
+
+
+def parse_where(where: Any, schema: Schema) -> str | None:
+    """The wanted class, from "label=value" or {label: value}; only the label can be conditioned on."""
+    if where is None:
+        return None
+    if isinstance(where, str):
+        name, found, value = where.partition("=")
+        if not found:
+            raise UsageError(f"--where {where!r} should read LABEL=VALUE")
+        where = {name.strip().strip("'\""): value.strip().strip("'\"")}
+    ((name, value),) = where.items() if len(where) == 1 else (("", ""),)
+    if name != schema.label:
+        label = "this table has no label" if schema.label is None else f"use {schema.label!r}"
+        raise UsageError(f"--where can only fix the label, not {name!r}; {label}")
+    return str(value)
+
+
+def shares(counts: tuple[float, ...]) -> np.ndarray:
+    """Class shares from noisy counts; a class whose count came out negative keeps a sliver, so that it can still appear."""
+    positive = np.maximum(np.asarray(counts, np.float64), 1e-9)
+    return positive / positive.sum()
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_json(path: Path, document: Any) -> None:
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{str(path)!r} is missing: {str(path.parent)!r} is not a complete model folder") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise UsageError(f"{str(path)!r} cannot be read: it is damaged or not a model file") from None

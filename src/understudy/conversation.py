@@ -1,0 +1,33 @@
+"""The conversation across the wall, as types.
+
+A generator is public. It asks (`query`), learns from answers (`update`) and draws rows (`sample`). No signature contains a
+private row, so whatever a generator does is post-processing of what was released. A mechanism (in `understudy.private`)
+holds the rows and answers. `fit.py` is the only place where the two meet.
+"""
+
+from typing import Any, Protocol
+
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+State = Any  # a pytree of arrays, carried from round to round
+Query = Any  # what is asked: arrays computed from the generator's state alone
+Answer = Any  # what was released: noisy integers
+Info = dict[str, Float[Array, ""]]  # looked at, never carried; computed from released values only
+
+
+class Generator(Protocol):
+    """Ask and learn. Implementations are frozen dataclasses of public settings; all functions are pure."""
+
+    def init(self, key: PRNGKeyArray, hints: Any) -> State: ...
+
+    def query(self, state: State, key: PRNGKeyArray) -> Query: ...
+
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]: ...
+
+    def sampler(self, state: State) -> State:
+        """The part of the state that the artifact keeps: what `sample` needs."""
+        ...
+
+    def sample(
+        self, sampler: State, classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]: ...

@@ -1,0 +1,24 @@
+"""The methods by name."""
+
+from importlib import import_module
+from typing import Any
+
+from understudy.errors import UsageError
+
+METHODS = {"pate-gan": "understudy.recipes.pate_gan:PateGan"}
+
+
+def method(name: str) -> Any:
+    """The estimator class called `name`."""
+    if name not in METHODS:
+        raise UsageError(f"--method {name!r} is unknown; choose one of {', '.join(METHODS)}")
+    module, attribute = METHODS[name].split(":")
+    return getattr(import_module(module), attribute)
+
+
+def __getattr__(name: str) -> Any:
+    for path in METHODS.values():
+        module, attribute = path.split(":")
+        if attribute == name:
+            return getattr(import_module(module), attribute)
+    raise AttributeError(f"module 'understudy.estimators' has no attribute {name!r}")

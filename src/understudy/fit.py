@@ -1,0 +1,176 @@
+"""The only training loop: a generator and a curator talk, chunk by chunk.
+
+    plan  ->  estimates  ->  class histogram  ->  the method's own first questions  ->  rounds  ->  model
+
+Every step goes through the curator, which charges the ledger before it answers. What this loop reports while it runs (stage,
+round, epsilon, the generator's own figures) are public values or functions of released ones.
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from understudy.accounting import Ledger, Plan
+from understudy.artifact import Model, codec_of
+from understudy.errors import UsageError
+from understudy.estimator import Estimator, Opening
+from understudy.planning import estimate_mechanism
+from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
+from understudy.private.checkpoint import Checkpoint
+from understudy.private.mechanisms.histogram import ClassHistogram
+from understudy.schema import Schema
+
+CHUNKS = 12  # progress, checkpoints and Ctrl-C happen between chunks
+
+
+@dataclass
+class Progress:
+    """Tells a callback where the fit is. Values are public or released."""
+
+    callback: Callable[[dict[str, Any]], None] | None
+    plan: Plan
+    rounds: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def tell(self, stage: str, done: int = 0, **figures: Any) -> None:
+        if self.callback is None:
+            return
+        elapsed = time.monotonic() - self.started
+        eta = elapsed * (self.rounds - done) / done if done else None
+        event = {"stage": stage, "round": done, "rounds": self.rounds, "elapsed": elapsed, "eta": eta}
+        self.callback(event | {"epsilon_planned": self.plan.budget.epsilon} | figures)
+
+
+def fit(
+    estimator: Estimator,
+    data: Any,
+    schema: Schema,
+    *,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    noise: NoiseSource | None = None,
+) -> Model:
+    """Fit `estimator` on a frame or file. `noise` other than the operating system's voids the certificate."""
+    noise = noise or SecureNoise()
+    plan = estimator.plan(schema)
+    told = Progress(progress, plan)
+    told.tell("plan")
+    store = Checkpoint(checkpoint) if checkpoint is not None else None
+    record = resumable(store, plan, schema, resume)
+    if record is None:
+        told.tell("read")
+        table = PrivateTable(data, schema)
+        seed = secrets.randbits(32) if estimator.seed is None else estimator.seed
+        if store is not None:
+            store.create()
+        ledger = Ledger(plan, store.ledger_path if store else None)
+        curator = Curator(table, schema, ledger, noise)
+    else:
+        seed = record["seed"]
+        ledger = Ledger.reopen(plan, store.ledger_path)
+        curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
+    try:
+        told.tell("estimate")
+        resolved, counts, opening = open_conversation(estimator, curator, schema, plan, told)
+        key_init, key_rounds = jax.random.split(jax.random.key(seed))
+        state = opening.generator.init(key_init, opening.hints)
+        history: dict[str, list[float]] = {}
+        if opening.mechanism is not None:
+            conversation = curator.converse(opening.purpose, opening.mechanism).value
+            told.rounds = opening.rounds
+            if record is not None:
+                state, history = store.restore(conversation, state)
+            elif store is not None:
+                store.save_once(conversation, {"seed": seed, "transcript": curator.transcript, **fingerprint(plan, schema)})
+            state, history = talk(opening, conversation, state, key_rounds, store, told, history, ledger)
+        told.tell("finish", told.rounds)
+        model = Model(
+            method=estimator.method,
+            generator=opening.generator,
+            weights={name: np.asarray(value) for name, value in opening.generator.sampler(state).items()},
+            schema=schema,
+            resolved=resolved,
+            class_counts=tuple(float(count) for count in counts),
+            plan=plan,
+            ledger=ledger.to_dict(),
+            void_reason=noise.void_reason or plan.void_reason,
+            conditional=estimator.conditional(schema),
+            marginals=opening.marginals,
+            history=history,
+        )
+    finally:
+        ledger.close()
+    if store is not None:
+        store.remove()
+    return model
+
+
+def open_conversation(
+    estimator: Estimator, curator: Curator, schema: Schema, plan: Plan, told: Progress
+) -> tuple[Schema, np.ndarray, Opening]:
+    """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
+    multiplier = plan.parameters["noise"]
+    found = {}
+    for group in schema.estimates:
+        mechanism = estimate_mechanism(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])
+        found[group] = curator.estimate(group, mechanism).value
+    resolved = schema.with_estimates(found)
+    codec = codec_of(resolved, estimator.conditional(schema))
+    curator.adopt(codec)
+    if "class histogram" in multiplier:
+        histogram = ClassHistogram(multiplier["class histogram"], schema.max_rows_per_unit)
+        counts = np.maximum(curator.class_histogram(histogram).value, 1.0)
+    else:
+        counts = np.asarray([float(schema.rows or 1)])
+    told.tell("begin")
+    return resolved, counts, estimator.begin(curator, codec, counts, plan)
+
+
+def talk(
+    opening: Opening,
+    conversation: Conversation,
+    state: Any,
+    key: Any,
+    store: Checkpoint | None,
+    told: Progress,
+    history: dict[str, list[float]],
+    ledger: Ledger,
+) -> tuple[Any, dict[str, list[float]]]:
+    """The rounds. Interrupted anywhere, it goes on from the last checkpoint with the same noise."""
+    chunk = -(-opening.rounds // CHUNKS)
+    while conversation.done < opening.rounds:
+        conversation.prepare(min(chunk, opening.rounds - conversation.done))
+        if store is not None:
+            store.save_state(conversation, state, history)
+        key_chunk = jax.random.fold_in(key, conversation.done)
+        state, info = conversation.advance(opening.generator, state, key_chunk).value
+        for name, values in info.items():
+            history.setdefault(name, []).extend(np.asarray(values, float).tolist())
+        last = {name: values[-1] for name, values in history.items()}
+        told.tell("rounds", conversation.done, epsilon_spent=ledger.epsilon_spent, figures=last)
+    return state, history
+
+
+def fingerprint(plan: Plan, schema: Schema) -> dict[str, Any]:
+    return {"plan": plan.to_dict(), "schema": schema.fingerprint()}
+
+
+def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool) -> dict[str, Any] | None:
+    """The record of an interrupted fit, if there is one and it is the same fit."""
+    if not resume:
+        return None
+    if store is None:
+        raise UsageError("resume=True needs the checkpoint folder of the interrupted fit")
+    if not store.exists():
+        raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; run without --resume")
+    record = store.record()
+    if {name: record.get(name) for name in ("plan", "schema")} != fingerprint(plan, schema):
+        raise UsageError("the checkpoint belongs to another plan or schema; use the same options, or run without --resume")
+    return record

@@ -1,0 +1,1 @@
+"""Shared networks: heads for mixed columns and small multi-layer perceptrons."""

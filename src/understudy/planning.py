@@ -1,0 +1,88 @@
+"""Recipe + schema + budget -> plan, from public values only.
+
+Every release i has a weight w_i (weights add up to 1) and gets the noise multiplier z_i = s sqrt(T_i / w_i) for each of its T_i
+answers. For Gaussian answers the sum of T_i / z_i^2 is 1 / s^2 whatever the split, so the common factor s is what
+calibration solves for, and w_i is the share of the squared privacy loss that release i spends.
+"""
+
+import math
+
+import dp_accounting as dpa
+
+from understudy.accounting import Budget, Charge, Plan, noise_scale
+from understudy.errors import UsageError
+from understudy.estimator import Announced, Estimator
+from understudy.private.mechanisms.bounds import PrivateBounds
+from understudy.private.mechanisms.categories import PrivateCategories
+from understudy.schema import Schema
+
+THRESHOLD_DELTA = 0.1  # share of delta that private categories may use, all together
+HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
+
+
+def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | None = None) -> Plan:
+    """Solve for the noise and list every event of the fit. Reads no row; `rows` only makes the advice concrete."""
+    announced = preparation(estimator, schema, budget) + estimator.announce(schema)
+    factor = noise_scale(budget, lambda scale: [release.event(z) for release, z in multipliers(announced, scale)])
+    charges = tuple(
+        Charge(release.purpose, release.event(z), release.detail) for release, z in multipliers(announced, factor)
+    )
+    settings = estimator.settings(schema, rows or schema.rows)
+    return Plan(
+        method=estimator.method,
+        budget=budget,
+        unit=describe_unit(schema),
+        charges=charges,
+        parameters={
+            "settings": settings,
+            "noise": {release.purpose: z for release, z in multipliers(announced, factor)},
+        },
+        notes=tuple(estimator.advice(schema, settings, factor, rows or schema.rows)),
+        valid=not estimator.void_reason,
+        void_reason=estimator.void_reason,
+    )
+
+
+def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announced, float]]:
+    total = sum(release.weight for release in announced)
+    return [(release, factor * math.sqrt(release.answers * total / release.weight)) for release in announced]
+
+
+def preparation(estimator: Estimator, schema: Schema, budget: Budget) -> list[Announced]:
+    """What every method pays first: the schema's estimates, and the class histogram or the row count."""
+    groups = schema.estimates
+    releases = []
+    for group, columns in groups.items():
+        mechanism = estimate_mechanism(schema, group, budget.delta, 1.0)
+        what = "categories" if isinstance(mechanism, PrivateCategories) else "bounds"
+        detail = f"{what} of {len(columns)} column{'s' if len(columns) > 1 else ''}"
+        releases.append(
+            Announced(
+                f"estimate {group}",
+                estimator.estimate_share / len(groups),
+                lambda z, group=group: estimate_mechanism(schema, group, budget.delta, z).event,
+                detail=detail,
+            )
+        )
+    if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
+        what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
+        releases.append(Announced("class histogram", HISTOGRAM_WEIGHT, dpa.GaussianDpEvent, detail=what))
+    spent = sum(release.weight for release in releases)
+    if spent >= 0.9:
+        raise UsageError(f"estimate_share={estimator.estimate_share} leaves nothing to learn from; use a value below 0.8")
+    return releases
+
+
+def estimate_mechanism(schema: Schema, group: str, delta: float, z: float) -> PrivateBounds | PrivateCategories:
+    """The mechanism that finds one group's bounds or categories, with noise multiplier `z`."""
+    columns = schema.estimates[group]
+    if columns[0].kind == "categorical":
+        lists = sum(members[0].kind == "categorical" for members in schema.estimates.values())
+        return PrivateCategories(z, THRESHOLD_DELTA * delta / lists, schema.max_rows_per_unit)
+    return PrivateBounds(z, schema.max_rows_per_unit, len(columns), datetimes=columns[0].kind == "datetime")
+
+
+def describe_unit(schema: Schema) -> str:
+    if schema.unit is None:
+        return "one row"
+    return f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows"

@@ -1,0 +1,102 @@
+"""Checkpoints hold private state: rows in shards, teachers, secret keys, noise that is about to be used.
+
+A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it. Format
+is safetensors and JSON, so that reading it back runs no code.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from understudy.errors import UsageError
+from understudy.private.rounds import Conversation
+
+MARK = "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
+
+
+class Checkpoint:
+    """A folder for the state of one unfinished fit."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @property
+    def ledger_path(self) -> Path:
+        return self.folder / "ledger.jsonl"
+
+    def exists(self) -> bool:
+        return (self.folder / "state.safetensors").is_file()
+
+    def create(self) -> None:
+        """Start afresh; what an earlier attempt left behind was never released and goes."""
+        self.remove()
+        try:
+            self.folder.mkdir(parents=True, mode=0o700)
+        except OSError as error:
+            raise UsageError(f"cannot write the checkpoint to {str(self.folder)!r}: {error.strerror}") from None
+        self._write("SECRET.txt", MARK.encode())
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def save_once(self, conversation: Conversation, record: dict[str, Any]) -> None:
+        """What does not change during the conversation: shards, the transcript of releases, the plan's fingerprint."""
+        self._write("data.safetensors", save(flat("data", conversation._data)))
+        self._write("record.json", json.dumps(record).encode())
+
+    def save_state(self, conversation: Conversation, state: Any, extra: dict[str, Any]) -> None:
+        """Everything needed to repeat the prepared chunk with the same noise."""
+        secret = conversation._secret_state()
+        arrays = flat("held", secret["held"]) | flat("state", state)
+        arrays |= {"key": np.asarray(secret["key"]), "tape": np.asarray(secret["tape"])}
+        metadata = {"done": str(secret["done"]), "extra": json.dumps(extra)}
+        self._write("state.safetensors", save(arrays, metadata=metadata))
+
+    def record(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads((self.folder / "record.json").read_text()))
+        except (OSError, json.JSONDecodeError):
+            raise UsageError(f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without --resume") from None
+
+    def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
+        """Put shards, teachers, keys and tape back; returns the generator's state and the extra values."""
+        try:
+            data = load((self.folder / "data.safetensors").read_bytes())
+            raw = (self.folder / "state.safetensors").read_bytes()
+            arrays = load(raw)
+            header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
+            held = unflat("held", conversation._held, arrays)
+            conversation._data = unflat("data", conversation._data, data)
+            conversation._restore(
+                {"held": held, "key": arrays["key"], "tape": arrays["tape"], "done": int(header["done"])}
+            )
+            return unflat("state", state, arrays), json.loads(header["extra"])
+        except (OSError, SafetensorError, KeyError, ValueError):
+            raise UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without --resume") from None
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Atomic, synced, readable by the owner alone."""
+        scratch = self.folder / f".{name}"
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, self.folder / name)
+
+
+def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, Any]]:
+    return {f"{name}/{i}": np.ascontiguousarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
+
+
+def unflat(name: str, like: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Arrays back into the structure of `like`; shapes are those of the checkpoint."""
+    leaves, structure = jax.tree.flatten(like)
+    return jax.tree.unflatten(structure, [jax.numpy.asarray(arrays[f"{name}/{i}"]) for i in range(len(leaves))])

@@ -1,0 +1,119 @@
+"""Noisy votes of teachers: the answer of PATE-GAN.
+
+Class c has its own ensemble of k_c teachers (Jordon, Yoon, van der Schaar 2019, with the ensembles split by class); teacher i
+holds the class-c rows hashed to it and judges class-c fakes only. Each fake u gets one number per class,
+
+    v_c(u) = sum_i a_i(u) + Z,      a_i(u) = teacher i's answer in [0, 1] on a grid of `levels` steps.
+
+`score` answers sigmoid(logit) on a grid of 1/255, `share` and `label` answer 0 or 1. With two outcomes the counts of "real"
+and "fake" add up to k, so one number suffices.
+
+Guarantee. A unit sits in one shard of each class it has rows in, at most `classes_per_unit` of them; another shard's teacher
+is the same with and without it (its training sees its own shard, its own key, and generated rows). So each answer changes
+by at most 1 in each of those classes: L2 sensitivity sqrt(classes_per_unit) per judged fake, T = rounds x judged answers:
+
+    SelfComposedDpEvent(GaussianDpEvent(sigma / sqrt(classes_per_unit)), T)     (Laplace: L1, noise / classes_per_unit)
+
+Departures from the paper: data-independent price only, fixed number of rounds, noise on one count, votes need not be
+thresholded.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import dp_accounting as dpa
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from understudy.generators.pate_gan import Judgement
+from understudy.private.noise import IntArray, Kind, NoiseSource
+from understudy.private.partition import Shards, assign_teachers, build_shards
+from understudy.private.table import UnitIds
+from understudy.schema import Encoded
+
+Answers = Literal["score", "share", "label"]
+LEVELS = {"score": 255, "share": 1, "label": 1}
+
+
+class Teachers(NamedTuple):
+    """All teachers' weights: one layer each."""
+
+    weight: Float[Array, "classes teachers width"]
+    bias: Float[Array, "classes teachers"]
+
+
+@dataclass(frozen=True)
+class TeacherVotes:
+    teachers: tuple[int, ...]  # k_c for every class
+    capacity: int  # rows a shard can hold; public, surplus rows are dropped inside their own shard
+    judged: int  # answers per class and round
+    classes_per_unit: int  # how many classes one unit can have rows in
+    kind: Kind
+    sigma: float  # scale of the noise, in votes
+    answers: Answers
+    learning_rate: float
+    weight_decay: float
+
+    @property
+    def levels(self) -> int:
+        return LEVELS[self.answers]
+
+    def event(self, rounds: int) -> dpa.DpEvent:
+        if self.kind == "gaussian":
+            single: dpa.DpEvent = dpa.GaussianDpEvent(self.sigma / math.sqrt(self.classes_per_unit))
+        else:
+            single = dpa.LaplaceDpEvent(self.sigma / self.classes_per_unit)
+        return dpa.SelfComposedDpEvent(single, rounds * self.judged)
+
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        return noise.draw(self.kind, self.sigma * self.levels, (rounds, len(self.teachers), self.judged))
+
+    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Shards, Teachers]:
+        counts = np.asarray(self.teachers, np.int32)
+        teacher = assign_teachers(units, row_level, encoded.classes, counts, noise)
+        most = int(counts.max())
+        shards = build_shards(encoded.rows, encoded.classes, teacher, len(counts), most, self.capacity, noise)
+        width = encoded.rows.shape[1]
+        weight, bias = np.zeros((len(counts), most, width), np.float32), np.zeros((len(counts), most), np.float32)
+        return shards, Teachers(weight, bias)
+
+    def answer(
+        self, data: Shards, held: Teachers, query: Judgement, noise: Int[Array, "classes judged"], key: PRNGKeyArray
+    ) -> tuple[Teachers, Float[Array, "classes judged"]]:
+        """Train every teacher on its shard against the practice fakes, then count votes and add the tape's noise."""
+        held = self.train(data, held, query.practice)
+        votes = self.votes(held, query.judged)
+        counts = jnp.asarray(self.teachers, jnp.float32)[:, None]
+        share = (votes + noise).astype(jnp.float32) / (counts * self.levels)
+        return held, (share > 0.5).astype(jnp.float32) if self.answers == "label" else share
+
+    def train(self, data: Shards, held: Teachers, practice: Float[Array, "steps classes practice width"]) -> Teachers:
+        """Eq. 6, one gradient step per batch of fakes, every teacher on the whole of its own shard.
+
+        An empty shard contributes nothing, so its teacher learns from fakes alone: a rule that sees no data.
+        """
+        rows = jnp.maximum(data.mask.sum(axis=2), 1.0)
+        own = data.mask / rows[..., None]
+
+        def step(held: Teachers, fakes: Float[Array, "classes practice width"]) -> tuple[Teachers, None]:
+            real = jnp.einsum("cksw,ckw->cks", data.rows, held.weight) + held.bias[..., None]
+            fake = jnp.einsum("cnw,ckw->ckn", fakes, held.weight) + held.bias[..., None]
+            pull = own * jax.nn.sigmoid(-real)
+            push = jax.nn.sigmoid(fake) / fakes.shape[1]
+            ascent = jnp.einsum("cks,cksw->ckw", pull, data.rows) - jnp.einsum("ckn,cnw->ckw", push, fakes)
+            weight = held.weight + self.learning_rate * (ascent - self.weight_decay * held.weight)
+            bias = held.bias + self.learning_rate * (pull.sum(axis=2) - push.sum(axis=2))
+            return Teachers(weight, bias), None
+
+        return jax.lax.scan(step, held, practice)[0]
+
+    def votes(self, held: Teachers, judged: Float[Array, "classes judged width"]) -> Int[Array, "classes judged"]:
+        """Sum of the teachers' answers on the integer grid; places beyond a class's own teachers do not vote."""
+        logits = jnp.einsum("cnw,ckw->ckn", judged, held.weight) + held.bias[..., None]
+        score = jax.nn.sigmoid(logits) if self.answers == "score" else (logits > 0.0).astype(jnp.float32)
+        exists = np.arange(held.bias.shape[1])[None, :] < np.asarray(self.teachers)[:, None]
+        grid = jnp.round(score * self.levels).astype(jnp.int32) * jnp.asarray(exists, jnp.int32)[..., None]
+        return grid.sum(axis=1)

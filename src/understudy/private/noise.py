@@ -1,0 +1,80 @@
+"""Exact integer noise from secure bits, drawn as a tape ahead of the compiled program.
+
+The noise does not depend on data, so it is drawn before a chunk of rounds runs and handed to the compiled step as an
+array. Both samplers are OpenDP's, exact on the integers (Canonne, Kamath, Steinke 2020), fed by the operating system:
+
+    discrete Gaussian   Pr[x] ~ exp(-x^2 / (2 scale^2))      discrete Laplace   Pr[x] ~ exp(-|x| / scale)
+
+There is no seed and no default key. `SeededNoise` exists for tests and shadow models only; whatever was made with it is
+stamped "noise was seeded: void" in its certificate.
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import opendp.prelude as dp
+
+dp.enable_features("contrib")
+
+Kind = Literal["gaussian", "laplace"]
+IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+class NoiseSource(Protocol):
+    """Where a curator takes its noise and its secret keys from."""
+
+    @property
+    def void_reason(self) -> str: ...
+    def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray: ...
+    def secret(self, size: int) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class SecureNoise:
+    """OpenDP's exact samplers and the operating system's generator. The only source behind a valid certificate."""
+
+    void_reason: str = ""
+
+    def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray:
+        size = int(np.prod(shape, dtype=np.int64))
+        if size == 0:
+            return np.zeros(shape, np.int64)
+        domain = dp.vector_domain(dp.atom_domain(T="i64"))
+        if kind == "gaussian":
+            sampler = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
+        else:
+            sampler = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+        # Noise added to a public vector of zeros: the sampler is used for its bits, the data stay in the curator.
+        return np.asarray(sampler([0] * size), dtype=np.int64).reshape(shape)
+
+    def secret(self, size: int) -> bytes:
+        return secrets.token_bytes(size)
+
+
+class SeededNoise:
+    """Reproducible noise for tests and shadow models. Voids the guarantee, and says so."""
+
+    void_reason = "noise was seeded: void"
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray:
+        if kind == "gaussian":
+            return np.rint(self._generator.normal(0.0, scale, shape)).astype(np.int64)
+        flat = 1.0 - np.exp(-1.0 / scale)
+        return (self._generator.geometric(flat, shape) - self._generator.geometric(flat, shape)).astype(np.int64)
+
+    def secret(self, size: int) -> bytes:
+        return self._generator.bytes(size)
+
+
+def digest(tape: IntArray) -> str:
+    """Fingerprint of a tape: the ledger lets a chunk be replayed only with the very same noise.
+
+    A digest of high-entropy noise reveals nothing about the data, but it is kept with the secret checkpoint all the same.
+    """
+    return hashlib.sha256(np.ascontiguousarray(tape).tobytes()).hexdigest()

@@ -1,0 +1,125 @@
+"""PATE-GAN as a method: options, plan, opening (Jordon, Yoon, van der Schaar 2019).
+
+Sound defaults come from public or released values. What decides the quality of the votes is k mu: the noise on a vote share is
+sqrt(T) / (k mu) for T answers, so thousands of teachers of few rows each and few rounds with many student and generator steps
+in each are the useful regime.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.errors import UsageError
+from understudy.estimator import Announced, Estimator, Opening
+from understudy.generators.pate_gan import PateGanGenerator
+from understudy.nn.heads import Heads
+from understudy.private import Curator
+from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
+from understudy.schema import Codec, Schema
+
+VOTES = "teacher votes"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PateGan(Estimator):
+    """Options; None means a default computed from public or released values (see `settings`)."""
+
+    method: ClassVar[str] = "pate-gan"
+
+    teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
+    rows_per_teacher: float = 5.0
+    rounds: int = 30
+    judged: int = 32  # answers per class and round
+    practice: int = 64  # generated rows per teacher step
+    teacher_steps: int = 5  # n_T
+    student_steps: int = 50  # n_S
+    generator_steps: int = 10
+    batch: int = 64
+    latent: int = 8
+    hidden: int = 32
+    student_hidden: int = 64
+    teacher_rate: float = 0.1
+    teacher_decay: float = 0.01
+    student_rate: float = 1e-3
+    student_decay: float = 1e-2
+    generator_rate: float = 1e-3
+    noise: Literal["gaussian", "laplace"] = "gaussian"
+    answers: Literal["score", "share", "label"] = "score"
+    replay: bool = True
+    marginals_share: float = 0.2
+    moments_share: float = 0.4
+    votes_share: float = 0.3
+
+    def announce(self, schema: Schema) -> list[Announced]:
+        start = announce_start(self.marginals_share, self.moments_share)
+        touched = classes_per_unit(schema)
+        votes = self._votes((1,), 1, touched, 1.0)
+
+        def event(z: float) -> dpa.DpEvent:
+            return TeacherVotes.event(self._votes((1,), 1, touched, self._sigma(z, touched)), self.rounds)
+
+        detail = f"{self.rounds} rounds x {self.judged} answers per class"
+        return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * votes.judged, detail=detail)]
+
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        schema = codec.schema
+        rows, heads = float(counts.sum()), Heads.of(codec.blocks, codec.width)
+        marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
+        curator.view(marginals)
+        moments = ask_moments(curator, codec, marginals, counts, plan) if self.moments_share else None
+        start = starting_point(heads, marginals, moments, codec.class_count)
+        teachers, capacity = self._ensemble(counts, schema)
+        touched = classes_per_unit(schema)
+        sigma = self._sigma(plan.parameters["noise"][VOTES], touched)
+        mechanism = self._votes(teachers, capacity, touched, sigma)
+        generator = self._generator(heads, codec.class_count)
+        return Opening(generator, start, VOTES, mechanism, self.rounds, marginals)
+
+    def _ensemble(self, counts: np.ndarray, schema: Schema) -> tuple[tuple[int, ...], int]:
+        """Teachers per class and rows a shard can hold, from released counts."""
+        per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
+        if self.teachers is None:
+            wanted = np.maximum(counts / (self.rows_per_teacher * per_unit), 2)
+        else:
+            wanted = np.full(len(counts), self.teachers)
+        teachers = tuple(int(value) for value in np.ceil(wanted))
+        mean = float(np.max(counts / np.asarray(teachers)))
+        return teachers, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
+
+    def _sigma(self, z: float, touched: int) -> float:
+        """Noise in votes from the noise multiplier: times the sensitivity of one answer over the classes a unit touches."""
+        return z * (math.sqrt(touched) if self.noise == "gaussian" else touched)
+
+    def _votes(self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float) -> TeacherVotes:
+        return TeacherVotes(
+            teachers=teachers,
+            capacity=capacity,
+            judged=self.judged,
+            classes_per_unit=touched,
+            kind=self.noise,
+            sigma=sigma,
+            answers=self.answers,
+            learning_rate=self.teacher_rate,
+            weight_decay=self.teacher_decay,
+        )
+
+    def _generator(self, heads: Heads, classes: int) -> PateGanGenerator:
+        names = (
+            "latent hidden student_hidden judged practice teacher_steps student_steps generator_steps batch rounds "
+            "student_rate generator_rate student_decay replay"
+        )
+        return PateGanGenerator(heads=heads, classes=classes, **{name: getattr(self, name) for name in names.split()})
+
+
+def classes_per_unit(schema: Schema) -> int:
+    """How many classes one unit can have rows in: 1 at row level, where the classes are disjoint data."""
+    if schema.label_kind not in ("binary", "multiclass") or schema.unit is None:
+        return 1
+    column = schema.column(schema.label)
+    known = len(column.outcomes) if column.resolved else schema.max_rows_per_unit
+    return min(known, schema.max_rows_per_unit)

@@ -1,0 +1,118 @@
+"""Paid statistics that a generator starts from: column marginals, then class moments.
+
+    column marginals   three answers; each level cuts the numeric columns into cells of equal mass by what the last one found,
+                       the third also counts the outcomes of binary and one-hot columns
+    class moments      one answer: per class the sum of [v, w (v^2 - 1)] over rows seen through the marginals, clipped to norm 1
+
+Everything computed from them here (shrinkage, thresholds, standard errors) is post-processing.
+"""
+
+import math
+from typing import Any
+
+import dp_accounting as dpa
+import numpy as np
+from scipy.special import ndtri
+
+from understudy.accounting import Plan
+from understudy.estimator import Announced
+from understudy.generators.copula import Start
+from understudy.marginals import Marginals, refine, settle, shrink_rates
+from understudy.nn.heads import Heads
+from understudy.private import Curator
+from understudy.private.mechanisms.column_histograms import ColumnHistograms
+from understudy.private.mechanisms.noisy_sum import NoisySum
+from understudy.schema import Codec
+
+LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
+SECOND_MOMENT = 0.5  # weight of v^2 - 1 beside v in a row's vector
+MOMENTS = "class moments"
+
+
+def level(number: int) -> str:
+    return f"column marginals {number + 1}"
+
+
+def announce_start(marginals: float, moments: float) -> list[Announced]:
+    """The releases of this file with their weights."""
+    details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
+    levels = [
+        Announced(level(i), marginals * share, dpa.GaussianDpEvent, detail=details[i]) for i, share in enumerate(LEVELS)
+    ]
+    if moments == 0.0:
+        return levels
+    return [*levels, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail="first and second moments per class")]
+
+
+def ask_marginals(curator: Curator, codec: Codec, rows: float, max_rows: int, plan: Plan) -> Marginals:
+    """Three levels of noisy histograms, and with them the common footing of all columns."""
+    heads = Heads.of(codec.blocks, codec.width)
+    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
+    discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
+    blocks = sum(block.head != "numeric" for block in heads.blocks)
+    noise = [plan.parameters["noise"][level(i)] for i in range(len(LEVELS))]
+    cells = cell_count(rows, noise[-1] * max_rows * math.sqrt(max(len(numeric) + blocks, 1)))
+    edges = np.tile(np.linspace(0.0, 1.0, cells + 1), (len(numeric), 1))
+    for number in range(len(LEVELS) - 1):
+        if len(numeric) == 0:
+            break
+        mechanism = ColumnHistograms(noise[number], max_rows, len(numeric))
+        counts = curator.column_cells(level(number), mechanism, numeric, edges).value
+        edges = refine(edges, counts, mechanism.deviation)
+    mechanism = ColumnHistograms(noise[-1], max_rows, len(numeric) + blocks)
+    counts, ones = curator.column_marginals(level(len(LEVELS) - 1), mechanism, numeric, edges, discrete).value
+    cdf = settle(counts, mechanism.deviation) if len(numeric) else np.zeros((0, cells + 1))
+    rates = np.full(codec.width, 0.5)
+    rates[discrete] = shrink_rates(ones, rows, mechanism.deviation)
+    return Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
+
+
+def cell_count(rows: float, deviation: float) -> int:
+    """As many cells as keep a cell's count near the square of its noise: finer cells would be noise."""
+    return int(np.clip(math.sqrt(rows / deviation), 4, 32))
+
+
+def ask_moments(
+    curator: Curator, codec: Codec, marginals: Marginals, counts: np.ndarray, plan: Plan
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shrunken class means of v, class variances of v, and the standard error of the means."""
+    numeric, width = marginals.numeric, codec.width
+    norm = math.sqrt(len(numeric) * (1.0 + 2.0 * SECOND_MOMENT**2) + 0.5 * (width - len(numeric)) + 1e-9)
+
+    def features(rows: Any) -> Any:
+        v = np.asarray(rows, np.float64)
+        return np.concatenate([v, SECOND_MOMENT * (v[:, numeric] ** 2 - 1.0)], axis=1) / norm
+
+    mechanism = NoisySum(plan.parameters["noise"][MOMENTS])
+    sums = curator.feature_sum(MOMENTS, mechanism, features).value
+    error = mechanism.sigma * norm / counts[:, None]
+    means = sums * norm / counts[:, None]
+    first = garrote(means[:, :width], error)
+    second = garrote(means[:, width:] / SECOND_MOMENT, error / SECOND_MOMENT, strength=2.0)
+    variance = np.ones((len(counts), width))
+    variance[:, numeric] = np.clip(1.0 + second - first[:, numeric] ** 2, 0.05, 6.0)
+    return first, variance, error
+
+
+def starting_point(
+    heads: Heads, marginals: Marginals, moments: tuple[np.ndarray, np.ndarray, np.ndarray] | None, classes: int
+) -> Start:
+    """Where the generator starts: released class moments as locations and scales of the latent y."""
+    rates, scales = marginals.rates.astype(np.float64), marginals.scales.astype(np.float64)
+    if moments is None:
+        moments = np.zeros((classes, heads.width)), np.ones((classes, heads.width)), np.full((classes, 1), 0.5)
+    first, variance, error = moments
+    location = first.copy()
+    rate = np.clip(rates + scales * first, 0.25 * np.minimum(rates, 1.0 - rates), 1.0 - 0.25 * np.minimum(rates, 1.0 - rates))
+    threshold = ndtri(1.0 - rates)
+    binary, onehot = heads.coordinates("binary"), heads.coordinates("onehot")
+    location[:, binary] = (threshold - ndtri(1.0 - rate))[:, binary]
+    location[:, onehot] = np.log(rate)[:, onehot]
+    signal = np.maximum((first**2).mean(axis=1, keepdims=True), 1e-3)
+    tether = np.maximum(np.sqrt(signal * error**2 / (signal + error**2)), 0.01)
+    return Start(location, 0.5 * np.log(variance), tether, rates, scales, threshold)
+
+
+def garrote(values: np.ndarray, error: np.ndarray, strength: float = 1.0) -> np.ndarray:
+    """Non-negative garrote: what does not stand out from its noise goes to zero, what does is hardly changed."""
+    return values * np.maximum(0.0, 1.0 - strength * error**2 / np.maximum(values**2, 1e-12))
