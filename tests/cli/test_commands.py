@@ -198,7 +198,7 @@ def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypat
     assert code == 130
     assert "--resume" in err and err.endswith("error: interrupted\n")
     assert sorted(os.listdir(tmp_path)) == ["m.checkpoint"]
-    code, out, _ = command(capsys, *words, "--resume")
+    code, _, _ = command(capsys, *words, "--resume")
     assert code == 0
     assert sorted(os.listdir(tmp_path)) == ["m"]
     assert command(capsys, "certificate", "verify", tmp_path / "m")[0] == 0

@@ -7,7 +7,7 @@ A line here whose file is absent is not offered, so a part can be left out of an
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -61,7 +61,7 @@ def load(name: str) -> Any:
 def _function(module: Any, file: str, name: str) -> Callable[..., Any]:
     for candidate in (file, name, "main"):
         if callable(found := getattr(module, candidate, None)):
-            return found  # type: ignore[no-any-return]
+            return cast("Callable[..., Any]", found)
     raise AttributeError(f"understudy.cli.{file} has neither `app` nor a function for the command {name!r}")
 
 
