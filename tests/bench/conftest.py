@@ -1,12 +1,37 @@
 """Small tables with the columns of the real ones, so that no test needs a data file."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from understudy.bench import registry
 from understudy.schema import Schema
+
+
+def schema_of(name: str) -> Schema:
+    """A schema of the package; reading a file of a thousand columns takes seconds, so once is enough."""
+    return _read(registry.schema_path(name))
+
+
+@cache
+def _read(path: Path) -> Schema:
+    return Schema.load(path)
+
+
+class CachedSchema:
+    """Stands in for `Schema` in the registry: reads each file of the package once."""
+
+    @staticmethod
+    def load(path: Path) -> Schema:
+        return _read(path)
+
+
+@pytest.fixture(autouse=True)
+def read_each_schema_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "Schema", CachedSchema)
 
 
 def table_of(schema: Schema, rows: int, seed: int = 0) -> pd.DataFrame:

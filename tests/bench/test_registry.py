@@ -7,15 +7,14 @@ import pandas as pd
 import pytest
 
 from understudy.bench import derive
-from understudy.bench.registry import DATASETS, ENVIRONMENT, load, schema_path
+from understudy.bench.registry import DATASETS, ENVIRONMENT, load
 from understudy.errors import UsageError
-from understudy.schema import Schema
 
-from .conftest import table_of
+from .conftest import schema_of, table_of
 
 
 def write(name, data, rows=100):
-    frame = table_of(Schema.load(schema_path(name)), rows)
+    frame = table_of(schema_of(name), rows)
     frame.to_parquet(data / f"{DATASETS[name].file}.parquet", index=False)
     return frame
 
@@ -36,7 +35,7 @@ def test_columns_beyond_the_schema_are_left_out(data):
 
 
 def test_csv_is_read_too(data):
-    table_of(Schema.load(schema_path("cardiovascular")), 50).to_csv(data / "cardiovascular.csv", index=False)
+    table_of(schema_of("cardiovascular"), 50).to_csv(data / "cardiovascular.csv", index=False)
     assert len(load("cardiovascular", data).test) == pytest.approx(10, abs=1)
 
 

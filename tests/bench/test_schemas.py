@@ -7,7 +7,9 @@ import pytest
 
 from understudy.bench.registry import DATASETS, schema_path
 from understudy.errors import UsageError
-from understudy.schema import Schema
+from understudy.schema import Codec
+
+from .conftest import schema_of, table_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(schema_path("adult").parent.glob("*.yaml"))
@@ -45,14 +47,14 @@ FEATURES = {
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_schema_loads_resolved_and_says_where_its_bounds_come_from(path):
-    schema = Schema.load(path)
+    schema = schema_of(path.stem)
     assert schema.resolved
     assert path.read_text(encoding="utf-8").startswith("# ")
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
 def test_label_kind(kind, name):
-    assert Schema.load(schema_path(name)).label_kind == kind
+    assert schema_of(name).label_kind == kind
 
 
 def test_every_data_set_has_a_kind_above():
@@ -61,11 +63,11 @@ def test_every_data_set_has_a_kind_above():
 
 @pytest.mark.parametrize(("name", "count"), FEATURES.items())
 def test_number_of_features_is_that_of_the_papers(name, count):
-    assert len(Schema.load(schema_path(name)).features) == count
+    assert len(schema_of(name).features) == count
 
 
 def test_units():
-    diabetes, rand = (Schema.load(schema_path(name)) for name in ("diabetes-130us", "randhie"))
+    diabetes, rand = (schema_of(name) for name in ("diabetes-130us", "randhie"))
     assert (diabetes.unit, rand.unit) == ("patient_nbr", "zper")
     assert rand.max_rows_per_unit == 5
 
@@ -81,12 +83,8 @@ def test_wide_files_are_what_the_script_writes():
 
 
 def test_raw_binary_schema_counts_unlisted_classes_as_no_seizure():
-    from understudy.schema import Codec
-
-    from .conftest import table_of
-
-    codec = Codec(Schema.load(schema_path("epileptic_seizure_raw_binary")))
-    frame = table_of(Schema.load(schema_path("epileptic-seizure-5")), 40)
+    codec = Codec(schema_of("epileptic_seizure_raw_binary"))
+    frame = table_of(schema_of("epileptic-seizure-5"), 40)
     encoded = codec.encode(frame)
     values = [codec.class_values[i] for i in encoded.classes]
     assert values == [1 if y == 1 else 2 for y in frame["y"]]

@@ -98,7 +98,9 @@ def draw(records: Sequence[Mapping[str, Any]], metric: str, axis: str) -> str:
         place = record["epsilon"] if axis == "epsilon" else record["options"].get("teachers")
         other = record["options"].get("teachers") if axis == "epsilon" else record["epsilon"]
         if place is not None:
-            groups.setdefault((record["method"], other), {}).setdefault(place, []).append(record["metrics"][metric])
+            groups.setdefault((record["method"], other), {}).setdefault(float(place), []).append(
+                record["metrics"][metric]
+            )
     series = [_series(_name(method, other, axis, groups), points) for (method, other), points in groups.items()]
     series += _published(dataset, metric) if axis == "teachers" else []
     real = [r["metrics"][metric] for r in records if r["method"] == REAL and r["metrics"].get(metric) is not None]
