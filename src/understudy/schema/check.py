@@ -15,7 +15,7 @@ from understudy.schema.codec import table_columns
 from understudy.schema.columns import Column
 from understudy.schema.schema import Schema
 from understudy.schema.tables import as_frame, csv_header, file_format, parquet_schema, read_text
-from understudy.schema.values import MISSING, UNKNOWN, positions, to_numbers
+from understudy.schema.values import MISSING, UNKNOWN, is_null, positions, to_numbers
 
 
 def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
@@ -80,7 +80,7 @@ def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
 def _contents(series: pd.Series, column: Column) -> list[str]:
     if column.kind == "identifier":
         return []
-    null = np.asarray(series.isna(), bool)
+    null = is_null(series)
     problems = []
     if null.any() and not column.missing:
         problems.append("holds missing values, which the schema does not allow (`missing: true`)")

@@ -117,7 +117,7 @@ def seconds(moment: float | int | str | None, column: Column) -> float:
 
 def moment(seconds_since_epoch: float, kind: pa.DataType, *, up: bool) -> str:
     """The ISO text nearest to a number of seconds: a date for date types, whole seconds otherwise."""
-    first, last = _moment_range(kind)
+    first, last = moment_range(kind)
     inside = min(max(seconds_since_epoch, first), last)
     if pa.types.is_date(kind):
         days = math.ceil(inside / 86400) if up else math.floor(inside / 86400)
@@ -126,7 +126,8 @@ def moment(seconds_since_epoch: float, kind: pa.DataType, *, up: bool) -> str:
     return (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
 
 
-def _moment_range(kind: pa.DataType) -> tuple[float, float]:
+def moment_range(kind: pa.DataType) -> tuple[float, float]:
+    """The first and last second a datetime type holds."""
     # Nanoseconds since 1970 fit in 64 bits only from 1677 to 2262; Python's calendar runs from year 1 to 9999.
     nanoseconds = pa.types.is_timestamp(kind) and kind.unit == "ns"
     return (-9.2e9, 9.2e9) if nanoseconds else (-62135596800.0, 253402214400.0)
@@ -136,16 +137,21 @@ def _booleans(kind: pa.DataType) -> tuple[Value, Value]:
     return {"boolean": (False, True), "integer": (0, 1), "float": (0.0, 1.0)}[family(kind)]
 
 
+def require_kind(name: str, kind: str) -> None:
+    """Refuse a kind that does not exist, and free text with the reason."""
+    if kind == "text":
+        raise UsageError(
+            f"column {name!r}: free text is refused, since it cannot be learned privately without copying phrases, and "
+            "names hide in it; leave the column out, code it as categories, or use kind identifier"
+        )
+    if kind not in KINDS:
+        raise UsageError(f"column {name!r}: unknown kind {kind!r}; use one of {', '.join(KINDS)}")
+
+
 def _check_kind(column: Column) -> None:
     if not isinstance(column.name, str) or not column.name:
         raise UsageError(f"a column needs a name that is text, not {column.name!r}")
-    if column.kind == "text":
-        raise column.problem(
-            "free text is refused: it cannot be learned privately without copying phrases, and names hide in it; "
-            "leave the column out, code it as categories, or use kind identifier"
-        )
-    if column.kind not in KINDS:
-        raise column.problem(f"unknown kind {column.kind!r}; use one of {', '.join(KINDS)}")
+    require_kind(column.name, column.kind)
     found = family(column.arrow_type) if column.dtype else None
     if found is not None and found not in FAMILIES[column.kind]:
         hint = "; use kind integer" if column.kind == "continuous" and found == "integer" else ""
@@ -207,7 +213,7 @@ def _check_bounds(column: Column) -> None:
     kind = column.arrow_type
     if column.kind == "datetime":
         lower, upper = column.bounds
-        low, high = _moment_range(kind)
+        low, high = moment_range(kind)
         if pa.types.is_date(kind) and (lower % 86400 or upper % 86400):
             raise column.problem(f"dtype {kind} holds dates; give lower and upper as dates without a time")
     else:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from understudy.errors import UsageError
-from understudy.schema.columns import LISTED, NUMERIC, Column
+from understudy.schema.columns import LISTED, NUMERIC, Column, require_kind
 
 
 def nearest(name: str, names: Iterable[Any]) -> str:
@@ -45,6 +45,7 @@ def column_from(name: str, entry: Any) -> Column:
     if not isinstance(entry.get("kind"), str):
         raise UsageError(f"column {name!r}: needs a kind")
     kind = entry["kind"]
+    require_kind(name, kind)
     for flag in ("missing", "other"):
         if not isinstance(entry.get(flag, False), bool):
             raise UsageError(f"column {name!r}: {flag} must be true or false")

@@ -27,7 +27,7 @@ from understudy.schema.schema import CLASS_KINDS
 from understudy.schema.sdv import share_estimates
 from understudy.schema.text import flow, scalar
 from understudy.schema.types import EXACT_INTEGERS, FAMILIES, Kind, family, parse_type
-from understudy.schema.values import to_numbers, to_texts
+from understudy.schema.values import is_null, to_numbers, to_texts
 
 MOST_CATEGORIES = 200  # a longer list is free text or an identifier, and no reader would check it
 
@@ -166,7 +166,7 @@ def _public(column: Column, series: pd.Series, is_label: bool) -> Column:
     """The column with bounds, categories and missingness copied from a table that its holder calls public."""
     if column.kind == "identifier":
         return column
-    column = replace(column, missing=bool(series.isna().any()) and not (is_label and column.kind in CLASS_KINDS))
+    column = replace(column, missing=bool(is_null(series).any()) and not (is_label and column.kind in CLASS_KINDS))
     if column.kind == "boolean":
         return column
     if column.kind == "categorical":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from understudy.schema.columns import OTHER, Column, moment
+from understudy.schema.columns import OTHER, Column, moment, moment_range
 from understudy.schema.types import EXACT_INTEGERS, Value, family, number_range, value_type
 
 
@@ -53,11 +53,9 @@ def usable_bounds(column: Column, lower: float, upper: float) -> tuple[float | i
     kind = column.arrow_type
     if column.kind == "datetime":
         step = 86400.0 if pa.types.is_date(kind) else 1.0
-        lower, upper = min(lower, upper), max(lower, upper)
-        texts = moment(lower, kind, up=False), moment(max(upper, lower + step), kind, up=True)
-        if texts[0] == texts[1]:  # both cut at the end of the calendar
-            texts = moment(lower - 2 * step, kind, up=False), texts[1]
-        return texts
+        first, last = moment_range(kind)
+        lower, upper = min(max(min(lower, upper), first), last - 2 * step), max(lower, upper)
+        return moment(lower, kind, up=False), moment(max(upper, lower + step), kind, up=True)
     low, high = number_range(kind)
     if column.kind == "integer":
         low, high = max(low, -EXACT_INTEGERS), min(high, EXACT_INTEGERS)

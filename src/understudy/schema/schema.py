@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from understudy.errors import UsageError
 from understudy.schema.columns import NUMERIC, Column
@@ -52,7 +52,7 @@ class Schema:
         _check_label(self)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> "Schema":
         """Read a schema file: JSON when its name ends in .json, YAML otherwise."""
         return cls.from_dict(read_document(path, "schema file"))
 
@@ -67,7 +67,7 @@ class Schema:
             raise UsageError(f"cannot write the schema to {str(path)!r}: {error.strerror}") from None
 
     @classmethod
-    def from_dict(cls, document: Any) -> Self:
+    def from_dict(cls, document: Any) -> "Schema":
         """The schema a parsed schema file describes."""
         document = mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "columns"))
         if document.get("understudy", "schema") != "schema":

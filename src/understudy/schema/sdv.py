@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from understudy.errors import UsageError
-from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.columns import NUMERIC, Column, require_kind
 from understudy.schema.schema import Schema
 from understudy.schema.types import Kind
 
@@ -89,7 +89,7 @@ def _column(name: str, entry: Any, is_key: bool) -> Column:
     if not isinstance(sdtype, str):
         raise UsageError(f"column {name!r}: the SDV metadata give it no sdtype")
     if sdtype == "text":
-        return Column(name=name, kind="text")  # type: ignore[arg-type]  # refused, with the reason
+        require_kind(name, "text")  # refused, with the reason
     if is_key or sdtype == "id" or entry.get("pii") is True:
         return Column(name=name, kind="identifier", dtype=None if sdtype == "numerical" else "string")
     if sdtype == "boolean":

@@ -98,7 +98,14 @@ def scalar(value: str | int | float | bool | None) -> str:
     plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*", value)
     if plain and parse_yaml(value) == value:
         return value
-    return json.dumps(value)  # JSON strings are YAML double-quoted strings
+    return '"' + "".join(_escaped(letter) for letter in value) + '"'
+
+
+def _escaped(letter: str) -> str:
+    # Not JSON's escapes: those write letters beyond 16 bits as two halves, which YAML reads as two letters.
+    if letter in '"\\':
+        return "\\" + letter
+    return letter if letter.isprintable() and letter != "\ufeff" else f"\\U{ord(letter):08x}"
 
 
 def flow(value: Any) -> str:

@@ -96,7 +96,7 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def number_range(kind: pa.DataType) -> tuple[float, float]:
+def number_range(kind: pa.DataType) -> tuple[float | int, float | int]:
     """The smallest and largest whole number an integer type holds; for floats what stays exact, for others infinite."""
     if pa.types.is_integer(kind):
         bits = kind.bit_width

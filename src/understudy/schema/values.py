@@ -69,6 +69,14 @@ def outcomes(series: pd.Series, column: Column) -> np.ndarray:
     return codes.astype(np.int32, copy=False)
 
 
+def is_null(series: pd.Series) -> np.ndarray:
+    """Where a column holds no value at all."""
+    try:
+        return np.asarray(series.isna(), bool)
+    except Exception:  # a signalling NaN among decimals raises on comparison
+        return np.fromiter((_key(v, "string") is None for v in series), bool, len(series))
+
+
 def text(value: Any) -> str:
     """The text of one value; whole floats lose their `.0`, since a null in a column makes pandas add it."""
     if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):

@@ -9,7 +9,6 @@ import os
 import secrets
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 import pandas as pd
 import pyarrow as pa
@@ -36,7 +35,7 @@ class TableWriter:
         self._file: pa.NativeFile | None = None
         self._writer: pq.ParquetWriter | pa_csv.CSVWriter | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "TableWriter":
         try:
             os.close(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         except OSError as error:
