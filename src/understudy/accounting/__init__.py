@@ -1,14 +1,14 @@
 """Accounting: what a run may cost, will cost and did cost. Mathematics only; this package never sees data.
 
-    budget.py     Budget(epsilon, delta)
-    events.py     privacy events and their JSON form
-    price.py      epsilon(events, delta), delta(events, epsilon): upper bounds
-    gaussian.py, lattice.py, pure.py       the closed forms behind the prices
-    calibrate.py  noise_scale, split_gaussian: how much noise a budget asks for
-    plan.py       Plan, Charge: what a run announces
-    ledger.py     Ledger: what a run charges, before each release
-    attacker.py, certificate.py, registry.py     what the guarantee means, in files
-    pate.py       the published PATE moments accountant, for research runs
+budget.py     Budget(epsilon, delta)
+events.py     privacy events and their JSON form
+price.py      epsilon(events, delta), delta(events, epsilon): upper bounds
+gaussian.py, lattice.py, pure.py       the closed forms behind the prices
+calibrate.py  noise_scale, split_gaussian: how much noise a budget asks for
+plan.py       Plan, Charge: what a run announces
+ledger.py     Ledger: what a run charges, before each release
+attacker.py, certificate.py, registry.py     what the guarantee means, in files
+pate.py       the published PATE moments accountant, for research runs
 """
 
 from understudy.accounting.budget import Budget

@@ -12,6 +12,8 @@ The second form has no large terms that cancel. Results are widened by 1e-9 so t
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
@@ -32,6 +34,12 @@ def log_delta(mu: float, epsilon: float) -> float:
         return -a * a / 2 - _HALF_LOG_2PI + math.log(mu * max(1 - a * _mills(a), 1e-300))
     first, second = float(log_ndtr(-a)), epsilon + float(log_ndtr(-a - mu))
     return first + math.log1p(-math.exp(min(second - first, 0.0))) if second < first else -math.inf
+
+
+def log_sum(terms: NDArray[np.float64]) -> float:
+    """log of the sum of exp(terms)."""
+    top = float(terms.max())
+    return top + math.log(float(np.exp(terms - top).sum())) if math.isfinite(top) else top
 
 
 def _mills(x: float) -> float:

@@ -37,42 +37,49 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtri, ndtri_exp
+from scipy.special import ndtri_exp
 
-from understudy.accounting.gaussian import SLACK
+from understudy.accounting.gaussian import SLACK, log_sum
 
 FINE = 20.0  # from this sigma on, lattice effects are below 1e-4 of epsilon and (2) with T = 1 is used throughout
 MOST_ANSWERS = 20_000
 _WIDTH = 14.0  # standard deviations summed: what lies beyond is below 1e-40 of the sum
 _LARGEST_ERROR = 1e-5
+_DIRECT = 2000
 
 Floats = NDArray[np.float64]
 
 
 def exact(sigma: float, answers: int) -> bool:
     """Whether equation (1) is evaluated for this case."""
-    if not 0.02 <= sigma < FINE or answers > MOST_ANSWERS:
+    if not 0.03 <= sigma < FINE or answers > MOST_ANSWERS:
         return False
     return _error(sigma, answers) <= _LARGEST_ERROR
 
 
 def _error(sigma: float, answers: int) -> float:
-    """Relative error of P_T: Fourier rounding at the middle, seen from |r| = T/2 where P_T is exp(-T/(8 sigma^2)) lower."""
-    return 0.0 if answers == 1 else 1e-15 * (answers + 50) * math.exp(min(answers / (8 * sigma**2), 700.0))
+    """Relative error of P_T. Direct sums of positive terms lose nothing; a Fourier transform loses digits at |r| = T/2,
+    where P_T is exp(-T/(8 sigma^2)) below its peak."""
+    if _size(sigma, answers) <= _DIRECT:
+        return 1e-12
+    return 1e-15 * (answers + 50) * math.exp(min(answers / (8 * sigma**2), 700.0))
+
+
+def _size(sigma: float, answers: int) -> int:
+    """Half the width on which P_T is computed."""
+    return answers // 2 + math.ceil(_WIDTH * (math.sqrt(answers) + 1) * sigma) + 2
 
 
 def mu_one(sigma: float) -> float:
     """mu of one integer answer of sensitivity 1; rounded up."""
-    if sigma < 0.02:  # mu_1 is above 50 here; no budget allows it
+    if sigma < 0.03:  # mu_1 is above 60 here; no budget allows it
         return math.inf
-    top = math.ceil(_WIDTH * sigma) if sigma < FINE else 0
-    # Poisson summation: Z = sigma sqrt(2 pi) (1 + 2 exp(-2 pi^2 sigma^2) + ...), the rest is zero in double precision here
-    total = 1 + 2 * math.fsum(math.exp(-x * x / (2 * sigma**2)) for x in range(1, top + 1))
-    middle = 1 / total if sigma < FINE else 1 / (sigma * math.sqrt(2 * math.pi))
-    if middle < 0.05:  # series of 2 Phi^-1(1/2 + h): no digits lost for small h
-        u = math.sqrt(2 * math.pi) * middle / 2
-        return 2 * u * (1 + u**2 / 6 + 7 * u**4 / 120 + u**6 / 10) * (1 + SLACK)
-    return -2 * float(ndtri((1 - middle) / 2)) * (1 + SLACK)
+    if sigma < 8:
+        tail = math.fsum(math.exp(-x * x / (2 * sigma**2)) for x in range(1, math.ceil(_WIDTH * sigma) + 2))
+        return -2 * float(ndtri_exp(math.log(tail) - math.log1p(2 * tail))) * (1 + SLACK)
+    # Poisson summation: Z = sigma sqrt(2 pi) to 500 digits; the series of 2 Phi^-1(1/2 + h) keeps them for small h.
+    u = 1 / (2 * sigma)
+    return 2 * u * (1 + u**2 / 6 + 7 * u**4 / 120 + u**6 / 10) * (1 + SLACK)
 
 
 @lru_cache(maxsize=4096)
@@ -96,15 +103,27 @@ def mu_sum(sigma: float, answers: int) -> float:
 def _middle(sigma: float, answers: int) -> Floats:
     """log P_T(r) for r = 0 .. T/2."""
     reach = math.ceil(_WIDTH * sigma) + 1
-    size = 1 << math.ceil(math.log2(2 * (answers + 24 * math.sqrt(answers) * sigma + reach)))
+    single = np.exp(-(np.arange(-reach, reach + 1, dtype=float) ** 2) / (2 * sigma**2))
+    single /= single.sum()
+    half = _size(sigma, answers)
+    if half <= _DIRECT:
+        total, power, left = np.ones(1), single, answers
+        while left:  # binary powers; what falls outside +-half does not come back into the middle
+            if left % 2:
+                total = _cut(np.convolve(total, power), half)
+            power, left = _cut(np.convolve(power, power), half), left // 2
+        values: Floats = np.log(total[len(total) // 2 :][: answers // 2 + 1])
+        return values
+    size = 1 << math.ceil(math.log2(2 * (half + answers + 10 * math.sqrt(answers) * sigma)))
     mass = np.zeros(size)
-    x = np.arange(-reach, reach + 1)
-    mass[x] = np.exp(-(x.astype(float) ** 2) / (2 * sigma**2))
-    spectrum = np.fft.rfft(mass / mass.sum()).real
-    # the transform of this noise is positive; rounding may push tiny values below zero
-    total = np.fft.irfft(np.maximum(spectrum, 0.0) ** answers, size)
-    values: Floats = np.log(np.maximum(total[: answers // 2 + 1], 1e-300))
-    return values
+    mass[np.arange(-reach, reach + 1)] = single
+    spectrum = np.maximum(np.fft.rfft(mass).real, 0.0)  # positive for this noise, but for rounding
+    return np.log(np.maximum(np.fft.irfft(spectrum**answers, size)[: answers // 2 + 1], 1e-300))
+
+
+def _cut(mass: Floats, half: int) -> Floats:
+    excess = len(mass) // 2 - half
+    return mass[excess:-excess] if excess > 0 else mass
 
 
 def _log_mass(sigma: float, answers: int, sums: NDArray[np.int64]) -> Floats:
@@ -129,7 +148,7 @@ def log_delta(sigma: float, answers: int, epsilon: float) -> float:
     gap = (threshold - sums) / sigma**2  # L(S) - epsilon
     with np.errstate(divide="ignore"):  # the term at the threshold itself may be zero
         terms = _log_mass(sigma, answers, sums) + np.log(-np.expm1(-np.maximum(gap, 0.0)))
-    return float(logsumexp(terms)) + _error(sigma, answers) + SLACK
+    return log_sum(terms) + _error(sigma, answers) + SLACK
 
 
 def delta(sigma: float, answers: int, epsilon: float) -> float:

@@ -96,7 +96,7 @@ class Ledger:
             known = self._entries[self._tokens[token]]
             if digest and known == (purpose, event, token, digest):
                 return  # the same answers with the same noise: nothing new is learned
-            raise LedgerError(f"{token!r} of {purpose!r} was charged before, with other noise: asking again is not free")
+            raise LedgerError(f"{token!r} of {purpose!r} was charged before with other noise: that is not free")
         total = self._fits(purpose, wanted)
         self._append({"purpose": purpose, "event": events.to_json(event), "token": token, "digest": digest})
         self._record(purpose, event, token, digest, total)
