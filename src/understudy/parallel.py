@@ -12,6 +12,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import warnings
@@ -79,7 +80,7 @@ def _in_processes(
     cancel: threading.Event | None,
 ) -> None:
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_one_thread)
+    pool = ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_settle)
     done_count = 0
     try:
         index_of: dict[Future[Any], int] = {pool.submit(function, task): i for i, task in enumerate(tasks)}
@@ -109,7 +110,8 @@ def _stop(pool: ProcessPoolExecutor) -> None:
         worker.join(max(0.0, deadline - time.monotonic()))
 
 
-def _one_thread() -> None:
-    """Many workers with many threads each would fight for the same cores."""
+def _settle() -> None:
+    """Many workers with many threads each would fight for the same cores; Ctrl-C is the parent's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in _THREADS:
         os.environ[name] = "1"

@@ -42,6 +42,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from understudy.errors import UsageError
 
@@ -134,15 +135,18 @@ class Outcome:
 
 
 def run(job: Job) -> Outcome:
-    """Fit and score. Never raises on contents; library warnings are collected, not printed."""
+    """Fit and score. Never raises on contents; library warnings are collected, not printed.
+
+    One thread per model: workers would fight for cores, and sums in another order would make results depend on `jobs`.
+    """
     start = time.perf_counter()
     notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predict = _fit(job, notes)
         scores, groups = {}, {}
         for name, test in job.tests.items():
-            outputs = predict(test.features)
+            outputs = _predict(predict, test.features, job)
             scores[name] = score(job.task, test.target, outputs, job.positive)
             groups[name] = {
                 by: [_group_score(job, by, test, outputs, codes == g, g) for g in range(count)]
@@ -209,6 +213,13 @@ def _fit(job: Job, notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:
     except Exception as error:
         notes.append(f"the model failed ({type(error).__name__}): counted as knowing nothing")
         return _constant(job, present)
+
+
+def _predict(predict: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, job: Job) -> np.ndarray:
+    """Libraries refuse to predict nothing; nothing is what no rows give."""
+    if len(rows):
+        return predict(rows)
+    return np.zeros(0) if job.task == "numeric" else np.zeros((0, job.classes))
 
 
 def _constant(job: Job, present: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

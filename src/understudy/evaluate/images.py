@@ -8,6 +8,7 @@ Pixels are the numeric columns of the schema in its order (row-major, channels l
 """
 
 import base64
+import functools
 import struct
 import zlib
 from collections.abc import Sequence
@@ -155,25 +156,41 @@ def train_and_predict(
     """Train the CNN and return the predicted class of each held-out picture."""
     import equinox as eqx
     import jax
-    import jax.numpy as jnp
+
+    batch = min(batch, len(images))
+    step, predict, optimiser = _programs()
+    key_model, key_order, key_drop = jax.random.split(jax.random.key(seed), 3)
+    height, width, channels = images.shape[1:]
+    model = _network(channels, height, width, classes, key_model)
+    state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
+    x, y = np.moveaxis(images, 3, 1), labels.astype(np.int32)
+    for epoch in range(epochs):
+        order = np.asarray(jax.random.permutation(jax.random.fold_in(key_order, epoch), len(images)))
+        for number, start in enumerate(range(0, len(order) - batch + 1, batch)):
+            key = jax.random.fold_in(jax.random.fold_in(key_drop, epoch), number)
+            index = order[start : start + batch]
+            model, state = step(model, state, x[index], y[index], key)
+    final = eqx.nn.inference_mode(model)
+    chunks = [np.asarray(predict(final, np.moveaxis(held[i : i + 1000], 3, 1))) for i in range(0, len(held), 1000)]
+    return np.concatenate(chunks)
+
+
+@functools.cache
+def _programs() -> tuple[Any, Any, Any]:
+    """The compiled training step and prediction, made once: several synthetic tables share one compilation."""
+    import equinox as eqx
+    import jax
     import optax
 
-    height, width, channels = images.shape[1:]
-    batch = min(batch, len(images))
-    key_model, key_order, key_drop = jax.random.split(jax.random.key(seed), 3)
-    model = _network(channels, height, width, classes, key_model)
     optimiser = optax.adam(RATE)
-    state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
-    x = jnp.asarray(np.moveaxis(images, 3, 1))
-    y = jnp.asarray(labels.astype(np.int32))
 
     def loss(net: Any, inputs: Any, targets: Any, key: Any) -> Any:
         outputs = jax.vmap(net)(inputs, key=jax.random.split(key, len(inputs)))
         return optax.softmax_cross_entropy_with_integer_labels(outputs, targets).mean()
 
     @eqx.filter_jit
-    def step(net: Any, opt: Any, index: Any, key: Any) -> tuple[Any, Any]:
-        gradient = eqx.filter_grad(loss)(net, x[index], y[index], key)
+    def step(net: Any, opt: Any, inputs: Any, targets: Any, key: Any) -> tuple[Any, Any]:
+        gradient = eqx.filter_grad(loss)(net, inputs, targets, key)
         updates, opt = optimiser.update(gradient, opt)
         return eqx.apply_updates(net, updates), opt
 
@@ -181,17 +198,11 @@ def train_and_predict(
     def predict(net: Any, inputs: Any) -> Any:
         return jax.vmap(net)(inputs).argmax(axis=1)
 
-    for epoch in range(epochs):
-        order = np.asarray(jax.random.permutation(jax.random.fold_in(key_order, epoch), len(images)))
-        for number, start in enumerate(range(0, len(order) - batch + 1, batch)):
-            key = jax.random.fold_in(jax.random.fold_in(key_drop, epoch), number)
-            model, state = step(model, state, order[start : start + batch], key)
-    final = eqx.nn.inference_mode(model)
-    chunks = [
-        np.asarray(predict(final, jnp.asarray(np.moveaxis(held[i : i + 1000], 3, 1))))
-        for i in range(0, len(held), 1000)
-    ]
-    return np.concatenate(chunks)
+    return step, predict, optimiser
+
+
+def _flat(values: Any) -> Any:
+    return values.reshape(-1)
 
 
 def _network(channels: int, height: int, width: int, classes: int, key: Any) -> Any:
@@ -207,7 +218,7 @@ def _network(channels: int, height: int, width: int, classes: int, key: Any) -> 
             eqx.nn.Conv2d(32, 64, 3, padding=1, key=two),
             eqx.nn.Lambda(jax.nn.relu),
             eqx.nn.MaxPool2d(2, 2),
-            eqx.nn.Lambda(lambda features: features.reshape(-1)),
+            eqx.nn.Lambda(_flat),
             eqx.nn.Dropout(DROPOUT),
             eqx.nn.Linear(64 * (height // 4) * (width // 4), classes, key=three),
         ]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_limits
 
 from understudy.evaluate import features
 from understudy.evaluate.result import Propensity, Summary
@@ -23,6 +24,12 @@ _MOST_SHUFFLED, _SHUFFLE_ROWS, _TELLING, _LEAST_DROP = 100, 2_000, 5, 0.01
 
 
 def compare(real: Table, synthetic: Sequence[Table], schema: Schema, seed: int, most: int = MAX_ROWS) -> Propensity:
+    """One thread: the trees are small, and OpenMP threads that wait for each other on a busy machine take minutes."""
+    with threadpool_limits(limits=1):
+        return _compare(real, synthetic, schema, seed, most)
+
+
+def _compare(real: Table, synthetic: Sequence[Table], schema: Schema, seed: int, most: int) -> Propensity:
     areas, errors, size = [], [], 0
     telling: tuple[str, ...] = ()
     for number, table in enumerate(synthetic):

@@ -1,0 +1,213 @@
+"""`understudy evaluate`: compare synthetic rows with held-out real ones. What it writes is not private."""
+
+import json
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import AsJson, Overwrite, Quiet, show, writable_folder
+from understudy.errors import UsageError
+
+app = typer.Typer()
+
+_LOG_SECONDS = 10.0
+
+
+@app.command(help="Compare synthetic rows with held-out real ones. The result is NOT private: do not share it.")
+def evaluate(
+    real: Annotated[Path, typer.Option("--real", help="Held-out real rows (.csv, .parquet).")],
+    synthetic: Annotated[list[Path], typer.Option("--synthetic", help="Synthetic rows; repeat for several samples.")],
+    schema: Annotated[Path, typer.Option("--schema", help="Schema file (.yaml, .json).")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for result.json and the reports.")],
+    train: Annotated[
+        Path | None, typer.Option("--train", help="Real rows the generator saw: adds setting A and distances.")
+    ] = None,
+    synthetic_test: Annotated[
+        list[Path] | None, typer.Option("--synthetic-test", help="Test part of each synthetic sample (setting C).")
+    ] = None,
+    models: Annotated[str | None, typer.Option("--models", help="Comma-separated; default: all twelve.")] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics", help="Of utility,fidelity,mmd,dimension,groups,diagnostics; default: all that apply."
+        ),
+    ] = None,
+    by: Annotated[list[str] | None, typer.Option("--by", help="Column whose groups are reported; repeat.")] = None,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", help="Classifiers train on at most this many; 0: all.")
+    ] = 20_000,
+    model_dir: Annotated[
+        Path | None, typer.Option("--model-dir", help="Model folder whose certificate goes into the report.")
+    ] = None,
+    image_shape: Annotated[
+        str | None, typer.Option("--image-shape", help="Rows are pictures, e.g. 28x28: adds a CNN and a grid.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of subsamples, splits and models.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", help="Worker processes; 0: one per core.")] = 0,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    for option, path in (
+        ("--real", real),
+        ("--schema", schema),
+        ("--train", train),
+        *(("--synthetic", s) for s in synthetic),
+    ):
+        if path is not None and not path.is_file():
+            raise UsageError(f"{option} {str(path)!r}: there is no such file")
+    writable_folder(out, overwrite)
+    certificate = read_certificate(model_dir)
+    shape = parse_shape(image_shape)
+
+    from understudy.evaluate.run import evaluate as run
+    from understudy.schema import Schema
+
+    with _Progress(quiet or as_json) as progress:
+        result = run(
+            list(synthetic),
+            real,
+            Schema.load(schema),
+            train=train,
+            synthetic_test=list(synthetic_test) if synthetic_test else None,
+            models=_names(models),
+            metrics=_names(metrics),
+            by=tuple(by or ()),
+            max_rows=max_rows or None,
+            image_shape=shape,
+            certificate=certificate,
+            seed=seed,
+            jobs=jobs or None,
+            progress=progress,
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "result.json"
+    result.save(path)
+    files = [path]
+    if find_spec("understudy.report") is not None:
+        from understudy import report
+
+        files += report.write(path, out)
+    if as_json:
+        typer.echo(result.to_json())
+    elif not quiet:
+        show({}, lambda: summary(result, files), False)
+
+
+def read_certificate(folder: Path | None) -> dict[str, Any] | None:
+    """The certificate a model folder carries, as it stands there."""
+    if folder is None:
+        return None
+    try:
+        found = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"--model-dir {str(folder)!r} has no certificate.json; name a folder of 'understudy fit'"
+        ) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise UsageError(f"--model-dir {str(folder)!r}: certificate.json is not valid JSON") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"--model-dir {str(folder)!r}: certificate.json holds no certificate")
+    return found
+
+
+def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    if len(parts) not in (2, 3) or not all(p.strip().isdigit() for p in parts):
+        raise UsageError(f"--image-shape {text!r}: write height x width (x channels), e.g. 28x28 or 32x32x3")
+    numbers = [int(p) for p in parts]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (numbers[0], numbers[1], numbers[2])
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def summary(result: Any, files: list[Path]) -> str:
+    """The figures one looks for first, as plain text."""
+    lines = [result.header.banner, ""]
+    if result.utility is not None:
+        lines += _utility(result.utility)
+    if result.fidelity is not None:
+        fidelity = result.fidelity
+        lines.append(f"column shapes   {_mean(fidelity.shape_score)} of 1 (mean over {len(fidelity.shapes)} columns)")
+        lines.append(f"pair trends     {_mean(fidelity.pairs.mean_absolute_difference)} mean absolute difference")
+        if fidelity.two_way is not None:
+            noise = "" if fidelity.two_way.noise is None else f" (sampling alone: {fidelity.two_way.noise:.3f})"
+            lines.append(f"two-way         {_mean(fidelity.two_way.mean)} mean total variation{noise}")
+        if fidelity.propensity is not None:
+            lines.append(
+                f"told apart      {_mean(fidelity.propensity.auroc)} AUROC real or synthetic (0.5: cannot tell)"
+            )
+    if result.mmd is not None:
+        lines.append(f"MMD squared     {_mean(result.mmd.value, 5)}")
+    lines += [f"warning: {text}" for text in result.warnings] + [f"note: {text}" for text in result.header.notes]
+    lines += ["", *(f"wrote {path}" for path in files)]
+    return "\n".join(lines)
+
+
+def _utility(utility: Any) -> list[str]:
+    headline = utility.metrics[0]
+    names = [m.model for m in utility.settings[0].models]
+    lines = [f"{headline:14s}" + "".join(f"{'setting ' + s.name:>18s}" for s in utility.settings)]
+    for i, name in enumerate(names):
+        cells = "".join(f"{_spread(s.models[i].scores[headline]):>18s}" for s in utility.settings)
+        lines.append(f"{name:14s}{cells}")
+    lines.append(f"{'average':14s}" + "".join(f"{_spread(s.average[headline]):>18s}" for s in utility.settings))
+    for other in utility.metrics[1:]:
+        lines.append(f"{other:14s}" + "".join(f"{_spread(s.average[other]):>18s}" for s in utility.settings))
+    if utility.ranking_models is not None:
+        lines.append(f"ranking agreement of models {_mean(utility.ranking_models.value)}")
+    if utility.ranking_features is not None:
+        lines.append(f"ranking agreement of features {_mean(utility.ranking_features.value)}")
+    return [*lines, ""]
+
+
+def _mean(figure: Any, digits: int = 3) -> str:
+    return "-" if figure.mean is None else f"{figure.mean:.{digits}f}"
+
+
+def _spread(figure: Any) -> str:
+    if figure.mean is None:
+        return "-"
+    return f"{figure.mean:.4f}" + (f" (sd {figure.sd:.3f})" if figure.sd is not None else "")
+
+
+class _Progress:
+    """Steps on standard error: a live bar on a terminal, now and then a line in a log."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.display: Any = None
+        self.task: Any = None
+        self.last = float("-inf")
+
+    def __enter__(self) -> "_Progress":
+        if not self.quiet:
+            from understudy.cli._progress import _display
+
+            self.display = _display()
+            if self.display.live.console.is_terminal:
+                self.display.start()
+                self.task = self.display.add_task("reading tables", total=None, spent="")
+            else:
+                sys.stderr.write("reading tables\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.task is not None:
+            self.display.stop()
+
+    def __call__(self, done: int, total: int, label: str) -> None:
+        if self.task is not None:
+            self.display.update(self.task, completed=done, total=total, description=label)
+        elif not self.quiet and (time.monotonic() - self.last > _LOG_SECONDS or done == total):
+            self.last = time.monotonic()
+            sys.stderr.write(f"{done}/{total} {label}\n")
+            sys.stderr.flush()

@@ -1,0 +1,191 @@
+"""Identical tables score perfect, shuffled columns as independent, and known damage moves each figure the right way."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy.evaluate import classifiers, settings
+from understudy.evaluate.metrics import diagnostics, groups, marginals, mmd, pairs, propensity, shapes, violations
+from understudy.evaluate.table import prepare
+
+
+@pytest.fixture(scope="module")
+def real(patients, schema):
+    return prepare(patients(1500, 1), schema)
+
+
+def test_identical_tables_are_perfect(real, schema):
+    found, score = shapes.compare(real, [real], schema)
+    assert score.mean == 1 and all(s.distance.mean == 0 for s in found)
+    assert pairs.compare(real, [real], schema).max_absolute_difference.mean == 0
+    for ways in (2, 3):
+        joint = marginals.compare(real, [real], schema, ways, 0)
+        assert joint.mean.mean == 0 and joint.worst.mean == 0 and joint.noise > 0
+    assert violations.find([real], schema) == ()
+    assert diagnostics.copies(real, real) == 1
+    assert mmd.compare(real, [real], schema, 0).value.mean < 0  # unbiased: the shared rows pull it below zero
+    assert all(g.real_share == g.synthetic_share.mean and not g.vanished
+               for g in groups.compare(groups.by_class(schema), real, [real], schema, None).groups)  # fmt: skip
+
+
+def test_a_second_sample_of_the_same_source_is_within_noise(real, patients, schema):
+    """Fixed seeds: fails only if code changes. Propensity of 1500 a side has standard error about 0.015."""
+    other = prepare(patients(1500, 2), schema)
+    joint = marginals.compare(real, [other], schema, 2, 0)
+    assert joint.mean.mean == pytest.approx(joint.noise, rel=0.2)
+    assert propensity.compare(real, [other], schema, 0).auroc.mean == pytest.approx(0.5, abs=0.06)
+    assert abs(mmd.compare(real, [other], schema, 0).value.mean) < 0.002
+    assert diagnostics.compare(real, prepare(patients(1500, 3), schema), [other], schema, 0).distances \
+        .closer_than_holdout.mean == pytest.approx(0.5, abs=0.06)  # fmt: skip
+
+
+def test_shuffled_columns_keep_shapes_and_lose_links(real, patients, shuffled, schema):
+    fake = prepare(shuffled(patients(1500, 1)), schema)
+    assert shapes.compare(real, [fake], schema)[1].mean == 1
+    trends = pairs.compare(real, [fake], schema)
+    at = {name: i for i, name in enumerate(trends.columns)}
+    assert trends.real[at["age"]][at["grade"]] > 0.9 and abs(trends.synthetic[at["age"]][at["grade"]]) < 0.1
+    assert marginals.compare(real, [fake], schema, 2, 0).mean.mean > 1.3 * marginals.compare(
+        real, [fake], schema, 2, 0).noise  # fmt: skip
+    assert propensity.compare(real, [fake], schema, 0).auroc.mean > 0.8
+
+
+def damaged(frame: pd.DataFrame, column: str, amount: float) -> pd.DataFrame:
+    """Replace a share of one column: numbers by their largest value, outcomes by the last one."""
+    out = frame.copy()
+    cut = int(amount * len(frame))
+    out.loc[: cut - 1, column] = {"age": 120, "bmi": 60.0, "city": "C", "grade": "high", "flag": True, "sick": "yes",
+                                  "seen": pd.Timestamp("2024-12-31")}[column]  # fmt: skip
+    return out
+
+
+@pytest.mark.parametrize("column", ["age", "bmi", "city", "grade", "flag", "seen", "sick"])
+def test_distance_grows_with_the_damage_and_only_there(column, real, patients, schema):
+    frame = patients(1500, 1)
+    distances, others = [], []
+    for amount in (0.0, 0.2, 0.5, 1.0):
+        found, _ = shapes.compare(real, [prepare(damaged(frame, column, amount), schema)], schema)
+        distances.append(next(s.distance.mean for s in found if s.column == column))
+        others += [s.distance.mean for s in found if s.column != column]
+    assert distances == sorted(distances) and distances[0] == 0 and max(others) == 0
+    if column == "age":  # nobody is 120: replacing a share moves the distribution function by exactly that share
+        assert distances == pytest.approx([0, 0.2, 0.5, 1.0], abs=0.001)
+
+
+def test_joint_figures_grow_with_the_damage(real, patients, schema):
+    frame = patients(1500, 1)
+    tables = [prepare(damaged(frame, "age", amount), schema) for amount in (0.0, 0.2, 0.5)]
+    for figure in (
+        [marginals.compare(real, [t], schema, 2, 0).mean.mean for t in tables],
+        [marginals.compare(real, [t], schema, 3, 0).mean.mean for t in tables],
+        [pairs.compare(real, [t], schema).mean_absolute_difference.mean for t in tables],
+        [mmd.compare(real, [t], schema, 0).value.mean for t in tables],
+        [propensity.compare(real, [t], schema, 0).auroc.mean for t in tables],
+    ):
+        assert figure == sorted(figure) and figure[-1] > figure[0] + 0.001
+    assert propensity.compare(real, [tables[-1]], schema, 0).telling_columns[0] == "age"
+
+
+def test_violations_name_column_rule_and_share(patients, schema):
+    frame = patients(100, 1).astype({"age": float, "flag": object})
+    frame.loc[0:9, "age"] = 500
+    frame.loc[10:14, "age"] = -1
+    frame.loc[15, "age"] = 20.5
+    frame.loc[0:19, "city"] = "Z"
+    frame.loc[0, "flag"] = None
+    frame.loc[0, "bmi"] = np.inf
+    found = {
+        (v.column, v.rule): v.share.mean for v in violations.find([prepare(frame.drop(columns="seen"), schema)], schema)
+    }
+    assert found == {
+        ("age", "above upper"): 0.1, ("age", "below lower"): 0.05, ("age", "not whole"): 0.01,
+        ("city", "unknown category"): 0.2, ("flag", "missing not allowed"): 0.01,
+        ("bmi", "infinite"): 0.01, ("bmi", "above upper"): 0.01, ("seen", "column absent"): 1.0,
+    }  # fmt: skip
+
+
+def test_missing_rates_are_seen(real, patients, schema):
+    frame = patients(1500, 1)
+    frame.loc[:749, "bmi"] = np.nan
+    shape = next(s for s in shapes.compare(real, [prepare(frame, schema)], schema)[0] if s.column == "bmi")
+    assert shape.real_missing == pytest.approx(0.1, abs=0.03) and shape.synthetic_missing.mean > 0.5
+
+
+def test_copies_are_found_and_strangers_are_not(patients, schema):
+    train, fresh = patients(500, 1), patients(500, 2)
+    mixed = pd.concat([train.head(50), fresh.head(150)])
+    mixed["bmi"] = mixed["bmi"].astype(np.float32)  # a copy that went through float32 is still a copy
+    known = prepare(train, schema)
+    assert diagnostics.copies(prepare(mixed, schema), known) == pytest.approx(0.25)
+    stored = diagnostics.compare(known, prepare(fresh, schema), [known], schema, 0)
+    assert stored.distances.closer_than_holdout.mean > 0.95 and max(stored.distances.synthetic_to_train) < 1e-3
+    assert "not privacy evidence" in stored.label
+
+
+def test_vanished_classes_and_groups_are_named(real, patients, schema):
+    frame = patients(1000, 2)
+    frame = frame[(frame["sick"] == "no") & (frame["city"] != "C")]
+    fake = prepare(frame, schema)
+    assert groups.compare(groups.by_class(schema), real, [fake], schema, None).vanished == ("yes",)
+    assert groups.compare(groups.by_column(schema, "city", real), real, [fake], schema, None).vanished == ("C",)
+
+
+def test_numeric_groups_are_quartiles(real, schema):
+    grouping = groups.by_column(schema, "bmi", real)
+    made = groups.compare(grouping, real, [real], schema, None).groups
+    assert [g.value for g in made][-1] == "missing" and len(made) == 5
+    assert sum(g.real_rows for g in made) == real.rows
+    assert all(g.real_share == pytest.approx(0.9 / 4, abs=0.02) for g in made[:4])
+
+
+def setting_b(fake: pd.DataFrame, patients, schema, **options) -> settings.Setting:
+    runs = settings.compute(
+        schema, settings.Target.of(schema), train=None, test=prepare(patients(600, 9), schema),
+        synthetic=[prepare(fake, schema)], synthetic_test=None, models=("logistic", "tree"), groups={},
+        max_rows=None, seed=0, jobs=1, progress=None, cancel=None, **options,
+    )  # fmt: skip
+    return settings.summarise(runs)[0]
+
+
+def test_utility_falls_as_labels_are_shuffled(patients, schema):
+    scores = []
+    for share in (0.0, 0.5, 1.0):
+        fake = patients(1200, 5)
+        cut = int(share * len(fake))
+        fake.loc[: cut - 1, "sick"] = np.random.default_rng(0).permutation(fake.loc[: cut - 1, "sick"])
+        scores.append(setting_b(fake, patients, schema).average["auroc"].mean)
+    assert scores[0] > scores[1] > scores[2] and scores[0] > 0.7 and scores[2] == pytest.approx(0.5, abs=0.1)
+
+
+def test_one_class_counts_as_knowing_nothing_and_is_said(patients, schema):
+    fake = patients(300, 5)
+    fake["sick"] = "no"
+    found = setting_b(fake, patients, schema)
+    base = (patients(600, 9)["sick"] == "yes").mean()
+    for model in found.models:
+        assert model.scores["auroc"].mean == 0.5 and model.scores["auprc"].mean == pytest.approx(base)
+        assert "one class only" in model.notes[0]
+
+
+def test_positive_class_comes_from_the_schema(patients, schema):
+    """AUROC is the same for either class of a symmetric score; AUPRC is not."""
+    from dataclasses import replace
+
+    fake = patients(800, 5)
+    yes = setting_b(fake, patients, schema).average["auprc"].mean
+    no = setting_b(fake, patients, replace(schema, positive="no")).average["auprc"].mean
+    assert yes != pytest.approx(no, abs=1e-6)
+
+
+def test_twelve_models_by_the_papers_names():
+    from sklearn.base import is_classifier, is_regressor
+
+    names = [type(make(0)).__name__ for make, _ in classifiers.MODELS.values()]
+    assert names == [
+        "LogisticRegression", "RandomForestClassifier", "GaussianNB", "BernoulliNB", "LinearSVC",
+        "DecisionTreeClassifier", "LinearDiscriminantAnalysis", "AdaBoostClassifier", "BaggingClassifier",
+        "GradientBoostingClassifier", "MLPClassifier", "XGBRegressor",
+    ]  # fmt: skip
+    assert all(is_classifier(make(0)) for name, (make, _) in classifiers.MODELS.items() if name != "xgboost")
+    assert all(is_regressor(make(0)) for _, make in classifiers.MODELS.values())
+    assert list(classifiers.TITLES) == list(classifiers.MODELS)
