@@ -307,4 +307,7 @@ def test_every_type_is_written_and_read_back(tmp_path, dtype, kind):
         found = read_table(tmp_path / name, codec.schema)
         assert np.allclose(codec.encode(found).rows, codec.encode(as_frame(table)).rows, atol=1e-6)
         assert 0 < found["c"].isna().sum() < 40
-    assert pq.read_schema(tmp_path / "t.parquet").field("c").type == codec.arrow_schema.field("c").type
+    stored = {"date64[ms]": "date32[day]", "timestamp[s]": "timestamp[ms]"}.get(
+        dtype, dtype
+    )  # Parquet has not all types
+    assert str(pq.read_schema(tmp_path / "t.parquet").field("c").type) == stored

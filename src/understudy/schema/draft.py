@@ -23,7 +23,7 @@ from understudy.schema import tables
 from understudy.schema.columns import Column
 from understudy.schema.document import column_entry, nearest
 from understudy.schema.estimates import usable_bounds, usable_categories
-from understudy.schema.schema import CLASS_KINDS
+from understudy.schema.schema import CLASS_KINDS, Schema
 from understudy.schema.sdv import share_estimates
 from understudy.schema.text import flow, scalar
 from understudy.schema.types import EXACT_INTEGERS, FAMILIES, Kind, family, parse_type
@@ -53,19 +53,18 @@ def draft(
             raise UsageError(f"{role} {name!r} is not a column of {str(path)!r}{nearest(name, names)}")
     if label is not None and label == unit:
         raise UsageError(f"column {label!r} cannot be both label and unit")
-    frame = tables.read_table(path) if public_data else None
     left_out: dict[str, str] = {}
     drafted: list[Column] = []
-    notes: dict[str, str] = {}
     for name, kind in zip(names, types, strict=True):
         column = _column(name, kind, name == label, name == unit)
         if column is None:
             left_out[name] = f"{kind} is not supported"
             continue
-        if frame is not None:
-            column = _public(column, frame.iloc[:, names.index(name)], name == label)
         drafted.append(column)
-        notes[name] = _note(column, name == label, name == unit)
+    frame = tables.read_table(path, Schema(columns=tuple(drafted))) if public_data else None
+    if frame is not None:
+        drafted = [_public(c, frame[c.name], c.name == label) for c in drafted]
+    notes = {c.name: _note(c, c.name == label, c.name == unit) for c in drafted}
     is_csv = tables.file_format(path) == "csv"
     source = "header and types only" if frame is None else "its contents, as a public table"
     lines = [_HEAD.format(file=ascii(Path(path).name), source=source)]

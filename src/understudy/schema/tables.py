@@ -73,8 +73,8 @@ def as_frame(table: Any, schema: Schema | None = None) -> pd.DataFrame:
     """A pandas, polars or PyArrow table (or a file) as a pandas frame with text names and a plain index."""
     if isinstance(table, str | os.PathLike):
         return read_table(table, schema)
-    if type(table).__module__.split(".")[0] == "polars" and hasattr(table, "columns"):
-        table = (table.collect() if hasattr(table, "collect") else table).to_arrow()
+    if type(table).__module__.split(".")[0] == "polars" and type(table).__name__ in ("DataFrame", "LazyFrame"):
+        table = (table.collect() if type(table).__name__ == "LazyFrame" else table).to_arrow()
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
@@ -148,7 +148,7 @@ def read_parquet(path: str | os.PathLike[str], schema: Schema | None) -> pa.Tabl
         raise UsageError(f"table {str(path)!r} has two columns of the same name; rename one of them")
     try:
         # ParquetFile and not read_table: a file is a file, even in a folder called like a partition (`year=2020`).
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
         return table if schema is None else table.select(list(schema.names))
     except (pa.ArrowException, OSError):
@@ -175,6 +175,16 @@ def csv_header(path: str | os.PathLike[str]) -> list[str]:
     if not any(field.strip() for field in header):
         raise UsageError(f"table {str(path)!r} has no header line")
     return header
+
+
+def _has_rows(path: str | os.PathLike[str]) -> bool:
+    opener = gzip.open if str(path).lower().endswith(".gz") else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            records = csv.reader(file, delimiter=_separator(path))
+            return sum(1 for _, row in zip(range(2), (row for row in records if row), strict=False)) > 1
+    except (csv.Error, EOFError, OSError, UnicodeDecodeError):
+        return True
 
 
 def _separator(path: str | os.PathLike[str]) -> str:
@@ -248,6 +258,8 @@ def _read_csv(path: str | os.PathLike[str], header: list[str] | None) -> pa.Tabl
         return table if header is None else table.rename_columns(places)
     except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
         text = str(error)
+    if not _has_rows(path):  # PyArrow refuses a header that no line break ends
+        return pa.table({place: pa.nulls(0, pa.string()) for place in (names if header is None else places)})
     if "UTF8" in text or "utf-8" in text:
         raise _not_utf8(path)
     if "Expected" in text and "columns" in text:

@@ -43,7 +43,7 @@ class TableWriter:
         try:
             self._file = pa.OSFile(str(self._part), "wb")
             if self.format == "parquet":
-                self._writer = pq.ParquetWriter(self._file, self.codec.arrow_schema)
+                self._writer = pq.ParquetWriter(self._file, self.codec.arrow_schema, write_page_checksum=True)
             else:
                 self._writer = pa_csv.CSVWriter(self._file, _plain(self.codec.arrow_schema))
         except BaseException as error:
