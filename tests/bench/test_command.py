@@ -70,7 +70,7 @@ def test_json_prints_just_the_cells(tmp_path, capsys):
 def test_quick_results_have_their_own_file(tmp_path):
     assert suite_run(tmp_path, "--quick") == 0
     assert (tmp_path / "builtin-quick.jsonl").exists()
-    assert "not comparable" in (tmp_path / "builtin-quick.md").read_text()
+    assert "not comparable with published numbers" in (tmp_path / "builtin-quick.md").read_text()
 
 
 def test_wrong_use_is_one_line_and_exit_code_2(tmp_path, capsys, monkeypatch):
@@ -125,3 +125,8 @@ def test_readme_command(tmp_path, capsys):
     assert cli(words) == 0
     assert "No results yet" in capsys.readouterr().out
     assert cli([*words[:3], str(tmp_path / "absent.md")]) == 2
+
+
+def test_speed_names_its_parts(capsys):
+    assert cli(["bench", "speed", "everything"]) == 2
+    assert "there are: round" in capsys.readouterr().err

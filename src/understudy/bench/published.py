@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from understudy.errors import UsageError
 
@@ -35,7 +36,7 @@ class Printed:
     sd: float | None
 
 
-def papers() -> dict[str, dict]:
+def papers() -> dict[str, dict[str, Any]]:
     """Citation, table titles, gaps and remarks of each paper."""
     return json.loads((resources.files("understudy.bench") / "published" / "sources.json").read_text(encoding="utf-8"))
 
@@ -55,6 +56,20 @@ def look_up(paper: str, **wanted: object) -> tuple[Printed, ...]:
 
 
 def _printed(paper: str, row: dict[str, str]) -> Printed:
-    number = {field: float(row[field]) if row[field] else None for field in ("epsilon", "delta", "sd")}
-    words = {field: row[field] for field in ("table", "dataset", "method", "setting", "model", "metric", "variant")}
-    return Printed(paper=paper, value=float(row["value"]), **number, **words)
+    def number(field: str) -> float | None:
+        return float(row[field]) if row[field] else None
+
+    return Printed(
+        paper=paper,
+        table=row["table"],
+        dataset=row["dataset"],
+        method=row["method"],
+        setting=row["setting"],
+        model=row["model"],
+        metric=row["metric"],
+        epsilon=number("epsilon"),
+        delta=number("delta"),
+        variant=row["variant"],
+        value=float(row["value"]),
+        sd=number("sd"),
+    )

@@ -87,12 +87,12 @@ def model_agreement(
     real: Mapping[str, Mapping[str, Any]], synthetic: Mapping[str, Mapping[str, Any]], metric: str = "auroc"
 ) -> float | None:
     """Synthetic ranking agreement (PATE-GAN Eq. 8): setting A's per-model scores against setting C's."""
-    names = [name for name in real if name in synthetic]
-    a, c = ([side[name].get(metric) for name in names] for side in (real, synthetic))
-    if len(names) < 2 or any(value is None for value in (*a, *c)):
+    pairs = [(real[name].get(metric), synthetic[name].get(metric)) for name in real if name in synthetic]
+    known = [(a, c) for a, c in pairs if a is not None and c is not None]
+    if len(known) < 2 or len(known) < len(pairs):
         return None
-    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    return sum((a[i] - a[j]) * (c[i] - c[j]) > 0 for i, j in pairs) / len(pairs)
+    orders = [(a - b) * (c - d) > 0 for i, (a, c) in enumerate(known) for b, d in known[:i]]
+    return sum(orders) / len(orders)
 
 
 def _per_model(setting: Setting | None) -> dict[str, dict[str, float | None]]:

@@ -19,7 +19,7 @@ IMPLEMENTATIONS = ("original", "updated", "synthcity", "turing", "borealis", "sm
 FOUR = ("credit-card-fraud", "cervical-cancer", "isolet-vowels", "epileptic-seizure")
 QUICK_ROWS = 2_000
 QUICK_IMAGES = 1_000
-QUICK_CODES = 30
+QUICK_CODES = 12
 QUICK_CLASSIFIERS = ("logistic", "gaussian-nb", "tree")
 
 
@@ -66,6 +66,7 @@ class Suite:
         ends = self.epsilons if len(self.epsilons) <= few else (self.epsilons[0], self.epsilons[-1])[:few]
         return replace(
             self,
+            title=f"{self.title} (quick variant: not comparable with published numbers)",
             rows=QUICK_ROWS if self.scoring != "images" else QUICK_IMAGES,
             max_rows=QUICK_ROWS,
             classifiers=names,

@@ -110,6 +110,8 @@ def _printed(
     references: Sequence[Any], name: str, method: str, epsilon: float | None, model: str, metric: str
 ) -> float | None:
     for reference in references:
+        if method == REAL and reference.method != REAL:
+            continue  # a row of real data has nothing to do with what a generator scored
         wanted = {"table": reference.table, "dataset": name, "method": reference.method or method, "metric": metric}
         if reference.variant is not None:
             wanted["variant"] = reference.variant
