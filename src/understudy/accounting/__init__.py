@@ -13,6 +13,7 @@ pate.py       the published PATE moments accountant, for research runs
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.calibrate import noise_scale, split_gaussian
+from understudy.accounting.certificate import Certificate, Finding, build_certificate, holds, verify
 from understudy.accounting.events import DiscreteGaussianDpEvent, EpsilonDeltaDpEvent
 from understudy.accounting.ledger import Ledger, LedgerError
 from understudy.accounting.plan import Charge, Plan, Share
@@ -20,15 +21,20 @@ from understudy.accounting.price import delta, epsilon
 
 __all__ = [
     "Budget",
+    "Certificate",
     "Charge",
     "DiscreteGaussianDpEvent",
     "EpsilonDeltaDpEvent",
+    "Finding",
     "Ledger",
     "LedgerError",
     "Plan",
     "Share",
+    "build_certificate",
     "delta",
     "epsilon",
+    "holds",
     "noise_scale",
     "split_gaussian",
+    "verify",
 ]

@@ -1,0 +1,321 @@
+"""The certificate: what is claimed about a model, bound to the files of the model.
+
+`build_certificate` puts the claim together from plan and ledger; `verify` takes a model folder and checks it against
+itself: epsilon is computed again from the ledger's events, every charge must be announced by the plan, every file
+must have the hash that the certificate names. Verification shows that the folder is whole and the arithmetic right.
+It cannot show that the program that wrote it was this one and unaltered; that is what signatures and audits are for.
+
+The certificate is a pure function of its inputs (no date, no machine), so it can be built again and compared.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.accounting import label, price, registry
+from understudy.accounting.attacker import best_true_positive_rate, best_true_positive_rate_gaussian
+from understudy.accounting.events import compose, describe, flatten, to_json
+from understudy.accounting.ledger import entries_from_dict
+from understudy.accounting.plan import NEIGHBOURS, Charge, Plan
+from understudy.errors import UsageError
+
+FORMAT = 1
+RATES = (0.01, 0.1)  # false alarms at which the best attacker is stated
+SEEDED = "noise was seeded: void"
+NOT_PRIVATE = "not private"
+_TOLERANCE = 1e-6
+_ALWAYS = ("weights.safetensors", "model.json", "plan.json", "ledger.json")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check of `verify`."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The claim as a JSON object, with its readings for registries and for people."""
+
+    content: Mapping[str, Any]
+
+    @property
+    def valid(self) -> bool:
+        return bool(self.content["valid"])
+
+    @property
+    def void_reasons(self) -> tuple[str, ...]:
+        return tuple(self.content["void_reasons"])
+
+    @property
+    def epsilon(self) -> float:
+        """The claim; infinite when there is none."""
+        stated = self.content["claim"]["epsilon"]
+        return math.inf if stated is None else float(stated)
+
+    @property
+    def delta(self) -> float:
+        return float(self.content["claim"]["delta"])
+
+    def to_dict(self) -> dict[str, Any]:
+        return json.loads(json.dumps(self.content))  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def registry_yaml(self) -> str:
+        """An entry for the OpenDP deployments registry; see `registry`."""
+        return registry.entry(self.content)
+
+    def text(self) -> str:
+        """One page in plain words; see `label`."""
+        return label.page(self.content)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Certificate":
+        """Read what `to_dict` wrote; anything else is a UsageError."""
+        try:
+            if data["understudy"] != "certificate" or data["format"] != FORMAT:
+                raise UsageError("not a certificate of this version")
+            if not all(isinstance(text, str) for pair in data["hashes"].items() for text in pair):
+                raise TypeError("hashes")
+            made = cls(data)
+            _ = made.valid, made.void_reasons, made.epsilon, made.delta
+            made.text(), made.registry_yaml()  # every field they read is there
+            return made
+        except UsageError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise UsageError("the certificate is damaged: a field is missing or of the wrong kind") from None
+
+
+def build_certificate(
+    *,
+    plan: Plan,
+    ledger: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    schema_fingerprint: str,
+    hashes: Mapping[str, str],
+    versions: Mapping[str, str],
+    void_reason: str = "",
+    flags: Sequence[str] = (),
+    unprotected: Sequence[str] = (),
+) -> Certificate:
+    """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; a void reason or voiding flag voids it."""
+    _, charges = entries_from_dict(ledger)
+    spent = price.epsilon([charge.event for charge in charges], plan.budget.delta)
+    reasons = [reason for reason in (plan.void_reason, void_reason) if reason]
+    reasons += [flag for flag in flags if flag in (SEEDED, NOT_PRIVATE)]
+    if not plan.valid and not reasons:
+        reasons.append("the method has no valid guarantee")
+    if spent > plan.budget.epsilon * (1 + _TOLERANCE):
+        reasons.append("more was released than the budget allows")
+    reasons += _unannounced(plan, charges)
+    reasons = list(dict.fromkeys(reasons))
+    mu = plan.mu
+    repairs = int(ledger.get("repairs", 0))
+    notes = list(plan.notes)
+    if repairs:
+        notes.append(f"the fit was interrupted {repairs} time(s) while writing its ledger; nothing was released then")
+    return Certificate(
+        {
+            "understudy": "certificate",
+            "format": FORMAT,
+            "valid": not reasons,
+            "void_reasons": reasons,
+            "flags": list(flags),
+            "method": plan.method,
+            "claim": {
+                "epsilon": None if reasons else plan.budget.epsilon,
+                "delta": plan.budget.delta,
+                "unit": plan.unit,
+                "neighbours": NEIGHBOURS,
+                "model": "central",
+            },
+            "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
+            "epsilon_announced": _finite(plan.epsilon),
+            "epsilon_spent": _finite(spent),
+            "mu": None if mu is None else _finite(mu),
+            "attacker": _attacker(plan, mu, bool(reasons)),
+            "protects": label.protects(plan.unit),
+            "charges": [
+                {
+                    "purpose": charge.purpose,
+                    "share": share.share,
+                    "epsilon_alone": _finite(share.epsilon),
+                    "detail": charge.detail,
+                    "noise": describe(charge.event),
+                    "event": to_json(charge.event),
+                }
+                for charge, share in zip(plan.charges, plan.shares(), strict=True)
+            ],
+            "released": _released(charges),
+            "assumptions": label.assumptions(plan),
+            "unprotected": [*label.unprotected(schema), *unprotected],
+            "not_covered": list(label.NOT_COVERED),
+            "notes": notes,
+            "parameters": dict(plan.parameters),
+            "schema": dict(schema),
+            "schema_fingerprint": schema_fingerprint,
+            "plan_fingerprint": plan.fingerprint(),
+            "versions": dict(versions),
+            "hashes": dict(hashes),
+        }
+    )
+
+
+build = build_certificate
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _released(charges: Sequence[Charge]) -> list[dict[str, Any]]:
+    """What the ledger holds, summed by purpose."""
+    by_purpose: dict[str, list[Any]] = {}
+    for charge in charges:
+        by_purpose.setdefault(charge.purpose, []).append(charge.event)
+    return [{"purpose": p, "event": to_json(compose(flatten(events)))} for p, events in by_purpose.items()]
+
+
+def _attacker(plan: Plan, mu: float | None, void: bool) -> dict[str, Any]:
+    """Best true-positive rates implied by the guarantee; the Gaussian curve where it applies."""
+    if void:
+        rule, rates = "no guarantee, so no limit", [1.0 for _ in RATES]
+    elif mu is not None:
+        rule, rates = "trade-off curve of Gaussian noise", [best_true_positive_rate_gaussian(mu, a) for a in RATES]
+    else:
+        rule = "bound from epsilon and delta"
+        rates = [best_true_positive_rate(plan.budget.epsilon, plan.budget.delta, a) for a in RATES]
+    return {"rule": rule} | {f"at_{a:.0%}_false_alarms": rate for a, rate in zip(RATES, rates, strict=True)}
+
+
+def _unannounced(plan: Plan, charges: Sequence[Charge]) -> list[str]:
+    """Charges that the plan does not cover."""
+    announced = plan.announced()
+    seen: dict[tuple[str, Any], int] = {}
+    problems = []
+    for charge in charges:
+        for event, times in flatten(charge.event).items():
+            key = charge.purpose, event
+            seen[key] = seen.get(key, 0) + times
+            if seen[key] > announced.get(charge.purpose, {}).get(event, 0):
+                problems.append(f"a release for {charge.purpose!r} was not announced by the plan")
+    return list(dict.fromkeys(problems))
+
+
+# --- verification ---
+
+
+def verify(folder: str | Path) -> list[Finding]:
+    """Check a model folder against its certificate. UsageError if it is no model folder or its JSON is damaged."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise UsageError(f"{str(path)!r} is not a model folder")
+    certificate = Certificate.from_dict(_read(path / "certificate.json"))
+    claim = certificate.content
+    findings = [_hash(path, name, claim["hashes"].get(name)) for name in dict.fromkeys([*_ALWAYS, *claim["hashes"]])]
+    findings += _extra(path, claim["hashes"])
+    missing = {finding.check for finding in findings if finding.detail == "is missing"}
+    if not {"plan.json", "ledger.json"} & missing:
+        findings += _arithmetic(path, certificate)
+    findings += _readings(path, certificate)
+    findings.append(_validity(certificate))
+    return findings
+
+
+def holds(findings: Sequence[Finding]) -> bool:
+    """Whether every check passed."""
+    return all(finding.ok for finding in findings)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"{str(path.parent)!r} holds no {path.name}: not a model folder, or an incomplete one"
+        ) from None
+    except OSError as reason:
+        raise UsageError(f"cannot read {str(path)!r}: {reason.strerror}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{str(path)!r} is damaged; take the model from its source again") from None
+
+
+def _hash(folder: Path, name: str, expected: Any) -> Finding:
+    path = folder / name
+    if path.parent != folder:  # a name that leads elsewhere is not a file of the model
+        return Finding(name, False, "is not a file of the model folder")
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return Finding(name, False, "is missing")
+    except OSError as reason:
+        return Finding(name, False, f"cannot be read: {reason.strerror}")
+    if expected is None:
+        return Finding(name, False, "is not named by the certificate")
+    if found != expected:
+        return Finding(name, False, "was altered after the certificate was written")
+    return Finding(name, True, "is the file that was certified")
+
+
+def _extra(folder: Path, hashes: Mapping[str, Any]) -> list[Finding]:
+    known = {*hashes, *_ALWAYS, "certificate.json", "certificate.txt", "registry.yaml"}
+    others = sorted(p.name for p in folder.iterdir() if p.name not in known)
+    if not others:
+        return []
+    return [Finding("other files", False, f"the certificate does not cover {', '.join(map(repr, others[:5]))}")]
+
+
+def _arithmetic(folder: Path, certificate: Certificate) -> list[Finding]:
+    """Plan, ledger and claim must agree, whatever the hashes say."""
+    plan = Plan.from_dict(_read(folder / "plan.json"))
+    of_plan, charges = entries_from_dict(_read(folder / "ledger.json"))
+    claim = certificate.content
+    same = of_plan == plan.fingerprint() == claim["plan_fingerprint"]
+    findings = [Finding("plan", same, "ledger and certificate name this plan" if same else "belongs to another model")]
+    problems = _unannounced(plan, charges)
+    findings.append(Finding("releases", not problems, "; ".join(problems) or "all were announced by the plan"))
+    stated = claim["claim"]["delta"] == plan.budget.delta and claim["claim"]["unit"] == plan.unit
+    stated = stated and claim["claim"]["epsilon"] in (plan.budget.epsilon, None)
+    findings.append(Finding("claim", stated, "is the plan's budget and unit" if stated else "is not what was planned"))
+    spent = price.epsilon([charge.event for charge in charges], plan.budget.delta)
+    if not certificate.valid:
+        return findings
+    fits = spent <= certificate.epsilon * (1 + _TOLERANCE)
+    word = "within" if fits else "ABOVE"
+    figures = f"recomputed {spent:.6g}, {word} the claim of {certificate.epsilon:g} at delta {certificate.delta:g}"
+    findings.append(Finding("epsilon", fits, figures))
+    if not plan.valid or plan.void_reason:
+        findings.append(
+            Finding("validity", False, "the plan says that its guarantee is void, the certificate does not")
+        )
+    return findings
+
+
+def _readings(folder: Path, certificate: Certificate) -> list[Finding]:
+    """The page for people must say what the certificate says; the registry entry may be filled in, but not changed."""
+    findings = []
+    page = folder / "certificate.txt"
+    if page.exists():
+        same = page.read_bytes() == certificate.text().encode()
+        detail = "says what the certificate says" if same else "differs from the certificate"
+        findings.append(Finding(page.name, same, detail))
+    entry = folder / "registry.yaml"
+    if entry.exists():
+        problem = registry.contradiction(entry.read_bytes(), certificate.content)
+        findings.append(Finding(entry.name, not problem, problem or "states the certificate's figures"))
+    return findings
+
+
+def _validity(certificate: Certificate) -> Finding:
+    reasons = "; ".join(certificate.void_reasons)
+    return Finding("guarantee", certificate.valid, f"VOID: {reasons}" if reasons else "is stated without reservation")
