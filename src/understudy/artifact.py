@@ -41,7 +41,10 @@ from understudy.schema import Codec, Schema
 FORMAT = 1
 BATCH = 65_536
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
-GENERATORS = {"pate-gan": "understudy.generators.pate_gan:PateGanGenerator"}
+GENERATORS = {
+    "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
+    "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
+}
 
 
 @dataclass(frozen=True)

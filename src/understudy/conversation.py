@@ -5,7 +5,7 @@ private row, so whatever a generator does is post-processing of what was release
 holds the rows and answers. `fit.py` is the only place where the two meet.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -15,6 +15,7 @@ Answer = Any  # what was released: noisy integers
 Info = dict[str, Float[Array, ""]]  # looked at, never carried; computed from released values only
 
 
+@runtime_checkable
 class Generator(Protocol):
     """Ask and learn. Implementations are frozen dataclasses of public settings; all functions are pure."""
 

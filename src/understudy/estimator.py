@@ -14,7 +14,7 @@ import dp_accounting as dpa
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from understudy.accounting import Budget, Certificate, Plan
+from understudy.accounting import Budget, Certificate, Charge, Plan
 from understudy.artifact import Model
 from understudy.conversation import Generator
 from understudy.errors import UsageError
@@ -63,6 +63,10 @@ class Estimator(BaseEstimator):
     def announce(self, schema: Schema) -> list[Announced]:
         """The releases this method asks for, besides the schema's estimates and the class histogram."""
         raise TypeError(f"{type(self).__name__} does not say what it asks for")
+
+    def unpriced(self) -> tuple[Charge, ...]:
+        """Charges without a valid price; only research presets, whose certificate is void, have any."""
+        return ()
 
     def begin(self, curator: Curator, codec: Codec, counts: Any, plan: Plan) -> Opening:
         """Ask for what is needed once and set up the conversation."""

@@ -5,7 +5,10 @@ from typing import Any
 
 from understudy.errors import UsageError
 
-METHODS = {"pate-gan": "understudy.recipes.pate_gan:PateGan"}
+METHODS = {
+    "pate-gan": "understudy.recipes.pate_gan:PateGan",
+    "pate-gan-as-published": "understudy.recipes.pate_gan_published:PateGanAsPublished",
+}
 
 
 def method(name: str) -> Any:

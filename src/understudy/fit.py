@@ -145,7 +145,7 @@ def talk(
 ) -> tuple[Any, dict[str, list[float]]]:
     """The rounds. Interrupted anywhere, it goes on from the last checkpoint with the same noise."""
     chunk = -(-opening.rounds // CHUNKS)
-    while conversation.done < opening.rounds:
+    while conversation.done < opening.rounds and not conversation.exhausted:
         conversation.prepare(min(chunk, opening.rounds - conversation.done))
         if store is not None:
             store.save_state(conversation, state, history)

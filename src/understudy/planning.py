@@ -32,7 +32,7 @@ def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | 
         method=estimator.method,
         budget=budget,
         unit=describe_unit(schema),
-        charges=charges,
+        charges=charges + estimator.unpriced(),
         parameters={
             "settings": settings,
             "noise": {release.purpose: z for release, z in multipliers(announced, factor)},

@@ -12,7 +12,7 @@ stamped "noise was seeded: void" in its certificate.
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import opendp.prelude as dp
@@ -23,6 +23,7 @@ Kind = Literal["gaussian", "laplace"]
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
+@runtime_checkable
 class NoiseSource(Protocol):
     """Where a curator takes its noise and its secret keys from."""
 

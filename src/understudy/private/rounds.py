@@ -10,7 +10,7 @@ accepts the repetition only with the tape's own digest.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import dp_accounting as dpa
 import equinox as eqx
@@ -32,6 +32,7 @@ Held = Any  # what the mechanism carries from round to round (teachers); private
 Data = Any  # what it reads and never changes (shards); private
 
 
+@runtime_checkable
 class Mechanism(Protocol):
     """Answers a generator's question about rows it holds. A frozen dataclass of public settings."""
 
@@ -80,6 +81,12 @@ class Conversation:
         held, state, info = run_chunk(self._mechanism, generator, self._data, self._held, state, tape, secret, key)
         self._held, self._tape, self.done = held, None, self.done + rounds
         return Release((state, info), event)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a research mechanism's own stopping rule says so; the others always run the rounds of the plan."""
+        rule = getattr(self._mechanism, "exhausted", None)
+        return rule is not None and bool(rule(self._held))
 
     # -- for understudy.private.checkpoint only -----------------------------------------------------------------------
     def _secret_state(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.accounting import Plan
+from understudy.accounting import Budget, Plan
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator, Opening
 from understudy.generators.pate_gan import PateGanGenerator
@@ -23,6 +23,7 @@ from understudy.recipes.start import announce_start, ask_marginals, ask_moments,
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes"
+USEFUL_SHARE = 0.02  # a mean difference between vote shares that a student can learn from
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,8 +53,8 @@ class PateGan(Estimator):
     answers: Literal["score", "share", "label"] = "score"
     replay: bool = True
     marginals_share: float = 0.2
-    moments_share: float = 0.4
-    votes_share: float = 0.3
+    moments_share: float = 0.5
+    votes_share: float = 0.2
 
     def announce(self, schema: Schema) -> list[Announced]:
         start = announce_start(self.marginals_share, self.moments_share)
@@ -79,6 +80,37 @@ class PateGan(Estimator):
         mechanism = self._votes(teachers, capacity, touched, sigma)
         generator = self._generator(heads, codec.class_count)
         return Opening(generator, start, VOTES, mechanism, self.rounds, marginals)
+
+    def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
+        """Whether the votes and the moments can be told from their noise, in words, before a row is read."""
+        touched, total = classes_per_unit(schema), self._total_weight(schema)
+        answers = self.rounds * self.judged
+        sigma = self._sigma(factor * math.sqrt(answers * total / self.votes_share), touched)
+        notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class"]
+        if rows is None:
+            needed = math.ceil(sigma / math.sqrt(answers) / USEFUL_SHARE)
+            notes.append(
+                f"votes become useful from about {needed:,} teachers per class, i.e. {round(needed * self.rows_per_teacher):,} "
+                "rows per class; give `rows` in the schema (if the count is public) or --rows to see what to expect"
+            )
+            return notes
+        classes = len(schema.column(schema.label).outcomes) if is_conditional(schema) else 1
+        counts = np.full(classes, rows / classes)
+        teachers = self._ensemble(counts, schema)[0][0]
+        blur = sigma / math.sqrt(answers) / teachers
+        notes.append(f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share")
+        if blur > USEFUL_SHARE:
+            notes.append(
+                "the votes will be mostly noise and the result will rest on the paid marginals and moments; what would help: "
+                "more rows, a larger epsilon, fewer rows per unit, or public bounds instead of estimates"
+            )
+        return notes
+
+    def _total_weight(self, schema: Schema) -> float:
+        from understudy.planning import preparation
+
+        announced = preparation(self, schema, Budget(self.epsilon, self.delta)) + self.announce(schema)
+        return sum(release.weight for release in announced)
 
     def _ensemble(self, counts: np.ndarray, schema: Schema) -> tuple[tuple[int, ...], int]:
         """Teachers per class and rows a shard can hold, from released counts."""
@@ -116,9 +148,13 @@ class PateGan(Estimator):
         return PateGanGenerator(heads=heads, classes=classes, **{name: getattr(self, name) for name in names.split()})
 
 
+def is_conditional(schema: Schema) -> bool:
+    return schema.label_kind in ("binary", "multiclass")
+
+
 def classes_per_unit(schema: Schema) -> int:
     """How many classes one unit can have rows in: 1 at row level, where the classes are disjoint data."""
-    if schema.label_kind not in ("binary", "multiclass") or schema.unit is None:
+    if not is_conditional(schema) or schema.unit is None:
         return 1
     column = schema.column(schema.label)
     known = len(column.outcomes) if column.resolved else schema.max_rows_per_unit

@@ -1,0 +1,60 @@
+"""The noise has the planned scale, exactly, and cannot be seeded by accident."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from understudy.private.noise import SecureNoise, SeededNoise, digest
+
+ALPHA = 1e-6
+
+
+def chi_square_accepts(draws, sigma, alpha=ALPHA):
+    low, high = stats.chi2.ppf([alpha / 2, 1 - alpha / 2], draws.size) * sigma**2
+    return low < float((draws.astype(float) ** 2).sum()) < high
+
+
+def test_gaussian_noise_has_the_planned_scale():
+    """False failure 1e-6 (fresh bits each run). A scale wrong by 10 % passes with probability below 1e-6."""
+    n, sigma = 20_000, 211.0
+    assert chi_square_accepts(SecureNoise().draw("gaussian", sigma, (n,)), sigma)
+    low, high = stats.chi2.ppf([ALPHA / 2, 1 - ALPHA / 2], n)
+    assert stats.chi2.cdf(high / 1.1**2, n) < 1e-6
+    assert stats.chi2.sf(low / 0.9**2, n) < 1e-6
+
+
+@pytest.mark.parametrize("wrong", [0.9, 1.1, 1 / 211.0], ids=["too small", "too large", "1/scale"])
+def test_the_scale_test_rejects_wrong_scales(wrong):
+    """Mutants: the scale off by a tenth, and the inverse scale in place of the scale."""
+    assert not chi_square_accepts(SecureNoise().draw("gaussian", 211.0 * wrong, (20_000,)), 211.0)
+
+
+def test_laplace_noise_has_the_planned_scale():
+    """E|Z| of the discrete Laplace; normal approximation, false failure 1e-6; misses a 10 % error with probability < 1e-6."""
+    n, scale = 20_000, 50.0
+    draws = np.abs(SecureNoise().draw("laplace", scale, (n,)))
+    p = np.exp(-1 / scale)
+    mean = 2 * p / (1 - p**2)
+    error = np.sqrt(2 * p / (1 - p) ** 2 - mean**2) / np.sqrt(n)
+    tolerance = stats.norm.isf(ALPHA / 2) * error
+    assert abs(draws.mean() - mean) < tolerance
+    assert stats.norm.sf((0.1 * mean - tolerance) / error) < 1e-6
+
+
+def test_secure_noise_differs_between_runs_and_has_no_seed():
+    first, second = (SecureNoise().draw("gaussian", 100.0, (50,)) for _ in range(2))
+    assert not np.array_equal(first, second)
+    assert SecureNoise().secret(32) != SecureNoise().secret(32)
+    assert SecureNoise().void_reason == ""
+
+
+def test_seeded_noise_is_reproducible_and_says_that_it_voids_the_guarantee():
+    a, b = SeededNoise(1).draw("gaussian", 9.0, (5,)), SeededNoise(1).draw("gaussian", 9.0, (5,))
+    assert np.array_equal(a, b)
+    assert "void" in SeededNoise(1).void_reason
+
+
+def test_digest_tells_tapes_apart():
+    tape = np.arange(6).reshape(2, 3)
+    assert digest(tape) == digest(tape.copy())
+    assert digest(tape) != digest(tape + 1)

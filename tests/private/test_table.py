@@ -1,0 +1,56 @@
+"""The handle is opaque, and contributions are bounded per unit."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy.accounting import Ledger
+from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.private.table import bound_contributions
+from understudy.recipes.pate_gan import PateGan
+from understudy.schema import Column, Schema
+
+
+def schema(unit=True, most=2):
+    columns = (Column(name="x", kind="continuous", lower=0, upper=1), Column(name="who", kind="identifier"))
+    return Schema(columns=columns, unit="who" if unit else None, max_rows_per_unit=most if unit else 1)
+
+
+def frame(counts):
+    who = np.repeat(list(counts), list(counts.values()))
+    return pd.DataFrame({"x": np.linspace(0, 1, len(who)), "who": who})
+
+
+def test_the_handle_shows_nothing():
+    table = PrivateTable(frame({"secret-name": 3}), schema())
+    assert "secret-name" not in repr(table) and "secret-name" not in str(table)
+    assert "private" in repr(Curator(table, schema(), Ledger(PateGan().plan(schema())), SecureNoise()))
+    for forbidden in (lambda: len(table), lambda: list(table), lambda: table[0], lambda: copy.deepcopy(table)):
+        with pytest.raises(TypeError):
+            forbidden()
+    assert not hasattr(table, "__dict__")
+
+
+def test_at_most_the_declared_number_of_rows_per_unit_is_kept():
+    kept, units = bound_contributions(frame({"a": 90, "b": 1, "c": 2}), schema(most=2))
+    assert kept["who"].value_counts().to_dict() == {"a": 2, "b": 1, "c": 2}
+    assert len(set(units.tolist())) == 3
+
+
+def test_which_rows_are_kept_is_random_and_unit_wise():
+    """60 draws of 2 out of 30 rows all equal: probability below 1e-150."""
+    picks = {tuple(bound_contributions(frame({"a": 30}), schema(most=2))[0]["x"]) for _ in range(60)}
+    assert len(picks) > 1
+
+
+def test_without_a_unit_every_row_is_its_own():
+    kept, units = bound_contributions(frame({"a": 5}), schema(unit=False))
+    assert len(kept) == 5 and len(set(units.tolist())) == 5
+
+
+def test_keeping_the_first_rows_by_position_would_be_caught():
+    """Mutant: the first m rows of a unit always survive, so the choice is not random."""
+    picks = {tuple(frame({"a": 30}).groupby("who").head(2)["x"]) for _ in range(60)}
+    assert len(picks) == 1
