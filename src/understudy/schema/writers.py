@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from understudy.errors import UsageError
 from understudy.schema.codec import Codec
+from understudy.schema.columns import Column
 from understudy.schema.tables import file_format
 from understudy.schema.types import value_type
 
@@ -43,7 +44,10 @@ class TableWriter:
         try:
             self._file = pa.OSFile(str(self._part), "wb")
             if self.format == "parquet":
-                self._writer = pq.ParquetWriter(self._file, self.codec.arrow_schema, write_page_checksum=True)
+                repeated = [c.name for c in self.codec.schema.columns if _repeats(c)]
+                self._writer = pq.ParquetWriter(
+                    self._file, self.codec.arrow_schema, write_page_checksum=True, use_dictionary=repeated
+                )
             else:
                 self._writer = pa_csv.CSVWriter(self._file, _plain(self.codec.arrow_schema))
         except BaseException as error:
@@ -93,6 +97,14 @@ class TableWriter:
 def open_writer(path: str | os.PathLike[str], codec: Codec) -> TableWriter:
     """A streaming writer for `path` (.csv or .parquet): `with open_writer(path, codec) as w: w.write(batch)`."""
     return TableWriter(path, codec)
+
+
+def _repeats(column: Column) -> bool:
+    # A dictionary pays where values repeat; for continuous columns building it takes longer than writing them plainly.
+    if column.kind == "integer":
+        lower, upper = column.bounds
+        return upper - lower < 1 << 12
+    return column.kind in ("categorical", "ordinal")
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
