@@ -27,10 +27,19 @@ def bar(stage: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A plain counter for work of known size; yields a function that advances it."""
     if quiet:
         yield lambda step: None
-        return
-    with _display() as display:
-        task = display.add_task(stage, total=total, spent="")
-        yield lambda step: display.advance(task, step)
+    elif not _watched():
+        log, done = _Log(), 0
+
+        def count(step: int) -> None:
+            nonlocal done
+            done += step
+            log.line(stage, done, total)
+
+        yield count
+    else:
+        with _display() as display:
+            task = display.add_task(stage, total=total, spent="")
+            yield lambda step: display.advance(task, step)
 
 
 class FitProgress:
@@ -42,13 +51,13 @@ class FitProgress:
         self._task: Any = None
         self._stage = ""
         self._spent = 0.0
-        self._last = float("-inf")
+        self._log = _Log()
 
     def __enter__(self) -> "FitProgress":
-        if not self.quiet:
+        if not self.quiet and _watched():
             self._display = _display()
             self._display.start()
-            self._show("starting", 0, None, 0.0)
+            self({"stage": "starting"})
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,32 +65,40 @@ class FitProgress:
             self._display.stop()
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        if not self.quiet:
-            self._spent = float(event.get("epsilon_spent", self._spent))
-            stage = str(event["stage"])
-            self._show(WORDS.get(stage, stage), int(event.get("round", 0)), event.get("rounds") or None, self._spent)
-
-    def _show(self, stage: str, done: int, total: int | None, spent: float) -> None:
-        price = f"epsilon {spent:.3g} spent of {self.epsilon:g}"
-        if not self._display.live.console.is_terminal:
-            self._log(stage, done, total, price)
+        if self.quiet:
             return
-        if stage != self._stage or self._task is None:
+        self._spent = float(event.get("epsilon_spent", self._spent))
+        stage = WORDS.get(str(event["stage"]), str(event["stage"]))
+        done, total = int(event.get("round", 0)), event.get("rounds") or None
+        price = f"epsilon {self._spent:.3g} spent of {self.epsilon:g}"
+        if self._display is None:
+            self._log.line(stage, done, total, f", {price}")
+            return
+        if stage != self._stage:
             if self._task is not None:
                 self._display.remove_task(self._task)
-            self._task = self._display.add_task(stage, total=total, spent=price)
-            self._stage = stage
+            self._task, self._stage = self._display.add_task(stage, total=total, spent=price), stage
         self._display.update(self._task, completed=done, total=total, spent=price)
 
-    def _log(self, stage: str, done: int, total: int | None, price: str) -> None:
+
+class _Log:
+    """Plain lines for a file or a pipe: when the stage changes, at its end, and now and then in between."""
+
+    def __init__(self) -> None:
+        self._stage, self._last = "", float("-inf")
+
+    def line(self, stage: str, done: int, total: int | None, more: str = "") -> None:
         now = time.monotonic()
         finished = total is not None and done >= total
         if stage == self._stage and now - self._last < LOG_SECONDS and not finished:
             return
         self._stage, self._last = stage, now
-        count = f" {done}/{total}" if total else ""
-        sys.stderr.write(f"{stage}{count}, {price}\n")
+        sys.stderr.write(f"{stage}{f' {done:,}/{total:,}' if total else ''}{more}\n")
         sys.stderr.flush()
+
+
+def _watched() -> bool:
+    return sys.stderr.isatty()
 
 
 def _display() -> Any:

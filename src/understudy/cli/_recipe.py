@@ -1,11 +1,12 @@
 """From flags and a configuration file to an estimator: what `plan` and `fit` share."""
 
 import inspect
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -92,4 +93,27 @@ def estimator(wanted: Request) -> Any:
             near = get_close_matches(name, known, n=1)
             advice = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"
             raise UsageError(f"method {wanted.method!r} has no option {name!r}; {advice}")
+    hints = get_type_hints(kind)
+    for name, value in wanted.options.items():
+        check_type(name, value, hints.get(name, Any))
     return kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)
+
+
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}
+
+
+def check_type(name: str, value: Any, hint: Any) -> None:
+    """Refuse a value that the option's annotation does not admit, in words. Ranges are the method's own business."""
+    choices: list[str] = []
+    for part in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):
+        if get_origin(part) is Literal:
+            if value in get_args(part):
+                return
+            choices += [repr(choice) for choice in get_args(part)]
+        elif part not in NAMES:
+            return  # lists and other structures are judged by the method
+        elif type(value) is part or (part is float and type(value) is int):
+            return
+        elif part is not type(None):
+            choices.append(NAMES[part])
+    raise UsageError(f"option {name!r} must be {' or '.join(choices)}, not {value!r}")

@@ -18,6 +18,9 @@ def plan(
     method: Method = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=1, help="Rows you expect, from public knowledge; for the advice only.")
+    ] = None,
     pairs: Setting = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -25,7 +28,7 @@ def plan(
     wanted = request(config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs)
     from understudy.schema import Schema
 
-    made = estimator(wanted).plan(Schema.load(wanted.schema))
+    made = estimator(wanted).plan(Schema.load(wanted.schema), rows=rows)
     show(summary(made), lambda: table(made), as_json)
 
 
@@ -45,12 +48,14 @@ def table(made: Any) -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    from understudy.accounting.events import describe
+
     costs = Table(title=f"Plan for {made.method}", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for heading in ("purpose", "noise"):
+    for heading in ("purpose", "noise, in units of the sensitivity"):
         costs.add_column(heading)
     for heading in ("share", "epsilon alone"):
         costs.add_column(heading, justify="right")
-    noise = {charge.purpose: describe(charge.event) for charge in made.charges}
+    noise = {charge.purpose: describe(charge.event).replace(" times the sensitivity", "") for charge in made.charges}
     detail = {charge.purpose: f" ({charge.detail})" if charge.detail else "" for charge in made.charges}
     for purpose, share, alone in made.shares():
         costs.add_row(purpose + detail.get(purpose, ""), noise.get(purpose, ""), f"{share:.1%}", f"{alone:.4g}")
@@ -60,7 +65,8 @@ def table(made: Any) -> Any:
     recipe.show_header = False
     recipe.add_column()
     recipe.add_column()
-    for name, value in flat(made.parameters):
+    settings = made.parameters.get("settings", made.parameters)
+    for name, value in flat(settings):
         recipe.add_row(name, value)
 
     budget = f"budget: epsilon {made.budget.epsilon:g}, delta {made.budget.delta:g}; protects {made.unit}"
@@ -70,21 +76,6 @@ def table(made: Any) -> Any:
     if made.notes:
         parts += [Text(), Text("Can it work?", style="bold"), *(Text(f"- {note}") for note in made.notes)]
     return Group(*parts)
-
-
-def describe(event: Any) -> str:
-    """A privacy event in words, e.g. `Gaussian 37.3 x 1,000 answers`; the figure is noise per unit of sensitivity."""
-    kind = type(event).__name__.removesuffix("DpEvent")
-    if kind == "SelfComposed":
-        return f"{describe(event.event)} x {event.count:,} answers"
-    if kind == "Composed":
-        return ", ".join(describe(part) for part in event.events)
-    if kind == "PoissonSampled":
-        return f"{describe(event.event)} on a {event.sampling_probability:.3g} sample"
-    if kind == "EpsilonDelta":
-        return f"threshold (delta {event.delta:.2g})" if not event.epsilon else f"epsilon {event.epsilon:.3g}"
-    scale = getattr(event, "noise_multiplier", None)
-    return kind if scale is None else f"{kind} {scale:.4g}"
 
 
 def flat(parameters: Any, prefix: str = "") -> list[tuple[str, str]]:
