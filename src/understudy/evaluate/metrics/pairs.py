@@ -64,10 +64,11 @@ def pearson(columns: Sequence[np.ndarray]) -> np.ndarray:
         known = as_numbers(column)
         known = known[~np.isnan(known)]
         if known.size:
-            centre[j] = known.mean()
             with np.errstate(over="ignore", invalid="ignore"):
-                spread = known.std()
+                centre[j], spread = known.mean(), known.std()
             # a spread below rounding error of the mean is a constant column
+            if not np.isfinite(centre[j]):
+                centre[j] = 0.0
             scale[j] = spread if np.isfinite(spread) and spread > 1e-12 * max(abs(centre[j]), 1e-300) else np.inf
     n, sx, sxx, sxy = (np.zeros((width, width)) for _ in range(4))
     for start in range(0, len(columns[0]), _BLOCK):
@@ -103,11 +104,14 @@ def correlation_ratio(groups: np.ndarray, numbers: np.ndarray, size: int) -> flo
     if not both.any():
         return float("nan")
     values = numbers[both]
-    values = values - values.mean()
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = values - values.mean()
+        spread = float((values**2).sum())
     count = np.bincount(groups[both], minlength=size)
     total = np.bincount(groups[both], weights=values, minlength=size)
-    spread = float((values**2).sum())
-    if spread <= 0 or (count > 0).sum() < 2 or not np.isfinite(spread):
+    if not np.isfinite(spread):
+        return float("nan")
+    if spread <= 0 or (count > 0).sum() < 2:
         return float("nan")
     between = float((total[count > 0] ** 2 / count[count > 0]).sum())
     return float(np.sqrt(min(1.0, between / spread)))

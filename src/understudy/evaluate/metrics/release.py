@@ -36,6 +36,7 @@ def _column(values: np.ndarray, column: Column, public: Schema) -> SyntheticColu
     edges = shapes.bin_edges([values], column)
     shares, outside = shapes.binned(values, edges)
     known = shapes.finite(values)
+    mean, sd = shapes.mean_and_sd(values)
     return SyntheticColumn(
         column=column.name,
         kind=column.kind,
@@ -44,8 +45,8 @@ def _column(values: np.ndarray, column: Column, public: Schema) -> SyntheticColu
         labels=None,
         shares=shares,
         outside=outside,
-        mean=float(known.mean()) if known.size else None,
-        sd=float(known.std()) if known.size else None,
+        mean=mean,
+        sd=sd,
         quantiles=tuple(float(q) for q in np.quantile(known, QUANTILES)) if known.size else None,
         is_datetime=column.kind == "datetime",
     )

@@ -95,12 +95,18 @@ def finite(values: np.ndarray) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def _moments(own: np.ndarray, others: Sequence[np.ndarray]) -> dict[str, Any]:
-    def both(values: np.ndarray) -> tuple[float | None, float | None]:
-        known = finite(values)
-        return (float(known.mean()), float(known.std())) if known.size else (None, None)
+def mean_and_sd(values: np.ndarray) -> tuple[float | None, float | None]:
+    """Of the finite cells; None where there are none or where squares overflow."""
+    known = finite(values)
+    if known.size == 0:
+        return None, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, sd = float(known.mean()), float(known.std())
+    return mean if np.isfinite(mean) else None, sd if np.isfinite(sd) else None
 
-    (mean, sd), rest = both(own), [both(o) for o in others]
+
+def _moments(own: np.ndarray, others: Sequence[np.ndarray]) -> dict[str, Any]:
+    (mean, sd), rest = mean_and_sd(own), [mean_and_sd(o) for o in others]
     return {
         "real_mean": mean,
         "real_sd": sd,
