@@ -1,6 +1,7 @@
 """Flags, configuration files and conditions: who wins, and what a mistake is answered with."""
 
 import pytest
+import typer
 
 from understudy.cli import _output, _recipe
 from understudy.cli.sample import parse_where
