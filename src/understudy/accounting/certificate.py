@@ -108,7 +108,7 @@ def build_certificate(
     flags: Sequence[str] = (),
     unprotected: Sequence[str] = (),
 ) -> Certificate:
-    """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; a void reason or voiding flag voids it."""
+    """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; any void reason voids it."""
     _, charges = entries_from_dict(ledger)
     spent = price.epsilon([charge.event for charge in charges], plan.budget.delta)
     reasons = [reason for reason in (plan.void_reason, void_reason) if reason]

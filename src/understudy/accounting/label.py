@@ -22,8 +22,8 @@ NOT_COVERED: tuple[str, ...] = (
     "Who may see the original table, the machine it is on, its memory, checkpoints and running times (access control, "
     "side channels).",
     "Other releases from the same people: their epsilons add up.",
-    "Whether the data were collected lawfully, and whether they are right or fair. The stand-in can be wrong, above all "
-    "for rare groups.",
+    "Whether the data were collected lawfully, and whether they are right or fair. The stand-in can be wrong, "
+    "above all for rare groups.",
     "Trying several settings on the private table and keeping the best one, unless each try was charged.",
 )
 
@@ -36,7 +36,7 @@ def protects(unit: str) -> str:
 def assumptions(plan: Plan) -> list[str]:
     """What the arithmetic takes for granted."""
     lines = [
-        "Neighbouring tables differ by one unit, added or removed; the number of rows is private unless declared public.",
+        "Neighbouring tables differ by one unit, added or removed; the number of rows is private unless public.",
         "Everything that depends on rows passed through the releases listed here; all else is computed from them "
         "(post-processing).",
         "Bounds, categories, row count and whatever else the schema declares public were not copied from the private "

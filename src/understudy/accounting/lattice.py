@@ -45,15 +45,15 @@ FINE = 20.0  # from this sigma on, lattice effects are below 1e-4 of epsilon and
 MOST_ANSWERS = 20_000
 _WIDTH = 14.0  # standard deviations summed: what lies beyond is below 1e-40 of the sum
 _LARGEST_ERROR = 1e-5
-_DIRECT = 2000
+_DIRECT = 600  # up to this half width, sums are formed directly
 
 Floats = NDArray[np.float64]
 
 
 def exact(sigma: float, answers: int) -> bool:
     """Whether equation (1) is evaluated for this case."""
-    if not 0.03 <= sigma < FINE or answers > MOST_ANSWERS:
-        return False
+    if not 0.03 <= sigma < FINE or answers > MOST_ANSWERS or answers > 2400 * sigma**2:
+        return False  # the last: mu above 49, epsilon above 1000
     return _error(sigma, answers) <= _LARGEST_ERROR
 
 

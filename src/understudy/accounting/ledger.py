@@ -22,6 +22,7 @@ import contextlib
 import hashlib
 import json
 import os
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,7 +48,7 @@ class Ledger:
     def __init__(self, plan: Plan, path: str | os.PathLike[str] | None = None) -> None:
         if plan.valid and plan.epsilon > plan.budget.epsilon * (1 + _TOLERANCE):
             raise LedgerError(f"the plan costs epsilon {plan.epsilon:.6g}, its budget is {plan.budget.epsilon:g}")
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._start(plan, path)
         if self._path is not None:
             self._lock()
@@ -59,7 +60,7 @@ class Ledger:
             except OSError as reason:
                 self.close()
                 raise LedgerError(f"cannot write the ledger {str(self._path)!r}: {reason.strerror}") from None
-            self._file = os.fdopen(handle, "r+b")
+            self._file = os.fdopen(handle, "r+b", buffering=0)
             self._append({"format": FORMAT, "secret": "holds digests of private noise", "plan": plan.fingerprint()})
 
     def _start(self, plan: Plan, path: str | os.PathLike[str] | None) -> None:
@@ -194,15 +195,15 @@ class Ledger:
     def _append(self, body: dict[str, Any]) -> None:
         head = _chain(self._head, body)
         if self._file is not None:
-            line = canonical(body | {"chain": head}) + b"\n"
-            start = self._file.tell()
+            line = memoryview(canonical(body | {"chain": head}) + b"\n")
+            start = self._file.seek(0, os.SEEK_END)
             try:
-                self._file.write(line)
-                self._file.flush()
+                while line:
+                    line = line[self._file.write(line) :]
                 os.fsync(self._file.fileno())
             except OSError as reason:
                 with contextlib.suppress(OSError):  # a full disk: take back the part that was written
-                    os.ftruncate(self._file.fileno(), start)
+                    self._file.truncate(start)
                 raise LedgerError(f"cannot write the ledger {str(self._path)!r}: {reason.strerror}") from None
         self._head = head
 
@@ -220,18 +221,19 @@ class Ledger:
             try:
                 heads.append(self._reread(number, line))
                 kept += len(line) + (0 if cut else 1)
-            except ValueError:
+            except LedgerError:
+                raise
+            except (ValueError, RecursionError):
                 if not cut or number == 0:
                     raise self._altered() from None
                 self.repairs += 1
         if not heads or (must_contain and must_contain not in heads):
             raise self._altered()
-        self._file = open(self._path, "r+b")  # noqa: SIM115
+        self._file = open(self._path, "r+b", buffering=0)  # noqa: SIM115
         self._file.truncate(kept)
-        self._file.seek(0, os.SEEK_END)
         if stub and len(heads) > len(lines):
+            self._file.seek(0, os.SEEK_END)
             self._file.write(b"\n")
-        self._file.flush()
         os.fsync(self._file.fileno())
 
     def _reread(self, number: int, line: bytes) -> str:

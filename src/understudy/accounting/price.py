@@ -5,7 +5,7 @@ Every event is sorted into one of four kinds, and the sharpest valid bound is ta
 1. Only integer Gaussian answers of sensitivity 1 with one sigma: the exact sum over the lattice (`lattice`, equation
    1).
 2. Only Gaussian answers: mu-GDP with mu^2 the sum of squares (`gaussian`, `lattice` equation 2). Exact for real noise
-   and, for integer noise, above the exact epsilon by about 1 / (24 sigma^2) of it: below 1 % from sigma = 2.1 on.
+   and, for integer noise, above the exact epsilon by about 1 / (24 sigma^2) of it: below 1 % from sigma = 2.5 on.
 3. Only pure answers of one strength: the exact binomial sum (`pure`).
 4. Mixtures and Poisson samples: composition of privacy-loss distributions by dp_accounting ("connect the dots",
    Doroshenko et al.
@@ -52,7 +52,7 @@ class _Sorted:
     mu_squared: float
     pure: Mapping[float, int]
     sampled: Mapping[tuple[float, float], int]  # (rate, noise multiplier)
-    kept: float  # probability that no release loses everything
+    lost: float  # probability that some release loses everything
 
     @property
     def mu(self) -> float:
@@ -61,7 +61,7 @@ class _Sorted:
 
     @property
     def gaussian_only(self) -> bool:
-        return not self.pure and not self.sampled and self.kept == 1.0
+        return not self.pure and not self.sampled and self.lost == 0.0
 
 
 def _sort(atoms: Atoms) -> _Sorted:
@@ -103,10 +103,12 @@ def _sort(atoms: Atoms) -> _Sorted:
                     continue
                 if isinstance(inner, dpa.GaussianDpEvent | DiscreteGaussianDpEvent):
                     multiplier = _multiplier(inner)
-                    if rate == 1:
-                        squares.append(times * multiplier**-2 if multiplier else math.inf)
-                        continue
-                    sampled[rate, multiplier] = sampled.get((rate, multiplier), 0) + times
+                    if multiplier == 0:
+                        lose(1.0, 1)
+                    elif rate == 1:
+                        squares.append(times * multiplier**-2)
+                    else:
+                        sampled[rate, multiplier] = sampled.get((rate, multiplier), 0) + times
                 elif isinstance(inner, dpa.LaplaceDpEvent):
                     loss = 1 / inner.noise_multiplier if inner.noise_multiplier else math.inf
                     add_pure(_amplified(rate, loss), times)
@@ -117,7 +119,7 @@ def _sort(atoms: Atoms) -> _Sorted:
                     lose(1.0, 1)
             case _:
                 raise UsageError(f"{type(event).__name__} has no price here")
-    return _Sorted(scalar, math.fsum(squares), pures, sampled, math.exp(log_kept))
+    return _Sorted(scalar, math.fsum(squares), pures, sampled, -math.expm1(log_kept))
 
 
 def _multiplier(event: dpa.DpEvent) -> float:
@@ -160,7 +162,7 @@ def _atoms(events: Events) -> Atoms:
 @lru_cache(maxsize=4096)
 def _epsilon(atoms: Atoms, target: float) -> float:
     kinds = _sort(atoms)
-    left = 1 - (1 - target) / kinds.kept if kinds.kept > 0 else -1.0
+    left = (target - kinds.lost) / (1 - kinds.lost) if kinds.lost < 1 else -1.0
     if left <= 0 or math.isinf(kinds.mu) or any(math.isinf(loss) for loss in kinds.pure):
         return math.inf if not _only_pure_sum(kinds, left) else _pure_total(kinds)
     single = _simple(kinds)
@@ -171,16 +173,16 @@ def _epsilon(atoms: Atoms, target: float) -> float:
 @lru_cache(maxsize=4096)
 def _delta(atoms: Atoms, target: float) -> float:
     kinds = _sort(atoms)
-    if kinds.kept == 0 or math.isinf(kinds.mu) or any(math.isinf(loss) for loss in kinds.pure):
+    if kinds.lost == 1 or math.isinf(kinds.mu) or any(math.isinf(loss) for loss in kinds.pure):
         return 1.0
     single = _simple(kinds)
     spent = single.delta(target) if single else _mixture_delta(kinds, target)
-    return min(1.0, 1 - (1 - spent) * kinds.kept if kinds.kept < 1 else spent)
+    return min(1.0, spent + kinds.lost * (1 - min(spent, 1.0)))
 
 
 def _only_pure_sum(kinds: _Sorted, left: float) -> bool:
     """Nothing of delta is left, but nothing else needs it: the plain sum of pure losses still holds."""
-    return left >= -1e-15 and not kinds.mu and not kinds.sampled and kinds.kept > 0
+    return left >= -1e-15 and not kinds.mu and not kinds.sampled and kinds.lost < 1
 
 
 def _pure_total(kinds: _Sorted) -> float:
@@ -210,8 +212,8 @@ def _simple(kinds: _Sorted) -> _Curve | None:
 def _as_gaussian(kinds: _Sorted) -> float:
     """mu of a mixture: pure answers taken as GDP, Poisson samples without the gain of sampling."""
     pures = (pure.mu_many(loss, times) for loss, times in kinds.pure.items())
-    whole = (math.sqrt(times) / multiplier for (_, multiplier), times in kinds.sampled.items() if multiplier)
-    return math.hypot(kinds.mu, *pures, *whole) if all(m for _, m in kinds.sampled) else math.inf
+    whole = (math.sqrt(times) / multiplier for (_, multiplier), times in kinds.sampled.items())
+    return math.hypot(kinds.mu, *pures, *whole)
 
 
 def _mixture_epsilons(kinds: _Sorted, target: float) -> list[float]:
