@@ -1,18 +1,22 @@
 """Made-up evaluations that look like real ones: a mixed table, a wide one, images, binary codes, and almost nothing."""
 
 import base64
+import functools
 import math
 import random
 import struct
 import zlib
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from understudy import report
 from understudy.evaluate import result as r
 
-HOSTILE = '"><script>alert(1)</script>\n\'ä'
+HOSTILE = "\"><script>alert(1)</script>\n'ä"
 MODELS = (
     "LogisticRegression",
     "RandomForest",
@@ -28,21 +32,33 @@ MODELS = (
     "XGBRegressor",
 )
 CERTIFICATE = {
-    "method": "pate-gan",
-    "epsilon": 0.9987,
-    "delta": 1e-5,
-    "unit": "one row",
+    "understudy": "certificate",
+    "format": 1,
     "valid": True,
-    "charges": [
-        {"purpose": "label histogram", "share": 0.04, "epsilon_alone": 0.12, "detail": "once"},
-        {"purpose": "teacher votes", "share": 0.96, "epsilon_alone": 0.97, "detail": "60 rounds"},
-    ],
-    "attacker": {
-        "at 1 % false alarms, true positives at most": 0.042,
-        "at 10 % false alarms, true positives at most": 0.271,
+    "void_reasons": [],
+    "flags": [],
+    "method": "pate-gan",
+    "claim": {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "unit": "one row",
+        "neighbours": "add or remove one unit",
+        "model": "central",
     },
-    "unprotected": ["the schema", "the row count, declared public"],
-    "assumptions": ["each person has one row", "the noise bits come from the operating system"],
+    "budget": {"epsilon": 1.0, "delta": 1e-5},
+    "attacker": {
+        "rule": "trade-off curve of Gaussian noise",
+        "at_1%_false_alarms": 0.03811,
+        "at_10%_false_alarms": 0.24502,
+    },
+    "charges": [
+        {"purpose": "label histogram", "share": 0.04, "epsilon_alone": 0.12, "noise": "Gaussian, scale 35"},
+        {"purpose": "teacher votes", "share": 0.96, "epsilon_alone": 0.97, "noise": "Gaussian, scale 41, 3,840 times"},
+    ],
+    "unprotected": ["the names, order and kinds of the columns", "the number of rows, declared public in the schema"],
+    "assumptions": ["Neighbouring tables differ by one unit.", "Noise comes from the operating system."],
+    "not_covered": ["Groups: for a family of g units epsilon counts g times."],
+    "notes": [],
 }
 
 
@@ -208,7 +224,7 @@ class Maker:
             )
             for s in shapes
         )
-        names = tuple(s.column for s in shapes)
+        names = tuple(s.column for s in shapes)[:60]
         schema = {
             "understudy": "schema",
             "label": {"column": shapes[0].column},
@@ -230,7 +246,7 @@ class Maker:
         )
 
     def header(self, shapes: tuple[r.ColumnShape, ...], **changes: object) -> r.Header:
-        values: dict[str, object] = dict(
+        values: dict[str, object] = dict(  # noqa: C408
             created="2026-03-01T12:34:56+00:00",
             test_rows=9_768,
             train_rows=39_074,
@@ -269,7 +285,7 @@ class Maker:
         return r.Fidelity(
             shapes=shapes,
             shape_score=self.about(0.89, 0.01),
-            pairs=self.pairs(names),
+            pairs=self.pairs(names[:60]),
             two_way=marginals(2, 0.12),
             three_way=marginals(3, 0.19),
             propensity=r.Propensity(
@@ -421,7 +437,9 @@ class Maker:
             mean=None, sd=None, quantiles=None,
         )  # fmt: skip
         return r.Evaluation(
-            header=self.header((shape,), certificate=None, train_rows=None, synthetic_rows=(0,), test_rows=0, label=None),
+            header=self.header(
+                (shape,), certificate=None, train_rows=None, synthetic_rows=(0,), test_rows=0, label=None
+            ),
             release=r.Release(
                 schema={}, rows=0, columns=(column,), pair_columns=("x",), pair_measures=(("pearson",),),
                 pairs=((None,),), violations=(),
@@ -434,6 +452,56 @@ class Maker:
 
 
 CASES = ("adult", "wide", "images", "codes", "bare")
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source"}
+
+
+class Element:
+    """One element of a parsed page: tag, attributes, and the text inside it."""
+
+    def __init__(self, tag: str, attributes: dict[str, str | None], parents: tuple[str, ...]) -> None:
+        self.tag, self.attributes, self.parents, self.text = tag, attributes, parents, ""
+
+
+class Page(HTMLParser):
+    """The elements of a page in order; refuses tags that are not closed in the order they were opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[Element] = []
+        self._open: list[Element] = []
+        self.text = text
+        self.feed(text)
+        self.close()
+        assert not self._open, [e.tag for e in self._open]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({k for k, _ in attrs}) == len(attrs), f"an attribute stands twice in <{tag}>"
+        element = Element(tag, dict(attrs), tuple(e.tag for e in self._open))
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(Element(tag, dict(attrs), tuple(e.tag for e in self._open)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open and self._open[-1].tag == tag, f"</{tag}> closes {[e.tag for e in self._open]}"
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for element in self._open:
+            element.text += data
+
+    def all(self, tag: str) -> list[Element]:
+        return [e for e in self.elements if e.tag == tag]
+
+
+def follow(data: Any, pointer: str) -> Any:
+    """What stands at an address (RFC 6901) of a JSON document."""
+    for step in pointer.split("/")[1:]:
+        key = step.replace("~1", "/").replace("~0", "~")
+        data = data[int(key)] if isinstance(data, list) else data[key]
+    return data
 
 
 @pytest.fixture
@@ -441,9 +509,44 @@ def maker() -> Maker:
     return Maker()
 
 
+@pytest.fixture
+def parse() -> type[Page]:
+    return Page
+
+
+@pytest.fixture
+def at() -> Callable[[Any, str], Any]:
+    return follow
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """name -> a result file beside its two pages, made once."""
+
+    @functools.cache
+    def make(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        getattr(Maker(), name)().save(folder / "result.json")
+        report.write(folder / "result.json", folder)
+        return folder / "result.json"
+
+    return make
+
+
 @pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def case(request: pytest.FixtureRequest, results: Callable[[str], Path]) -> Path:
     """The result file of each made-up evaluation in turn."""
-    path = tmp_path / "result.json"
-    getattr(Maker(), request.param)().save(path)
-    return path
+    return results(request.param)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "browser: opens pages in Chromium; run with `make test-browser`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Browser tests run when asked for by marker, because not every machine has a browser."""
+    if "browser" in (config.option.markexpr or ""):
+        return
+    chosen = [i for i in items if i.get_closest_marker("browser") is None]
+    config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
+    items[:] = chosen

@@ -14,7 +14,7 @@ from understudy.report import internal, release
 from understudy.report.node import Node, read
 from understudy.report.page import LIMIT_BYTES
 
-__all__ = ["FILES", "KINDS", "LIMIT_BYTES", "render", "write"]
+__all__ = ["FILES", "KINDS", "LIMIT_BYTES", "kind_of", "render", "write"]
 
 KINDS: Mapping[str, Callable[[Node], str]] = {"internal": internal.render, "release": release.render}
 FILES = {"internal": "internal.html", "release": "release.html"}
@@ -54,3 +54,8 @@ def _known(kind: str) -> str:
     if kind not in KINDS:
         raise UsageError(f"--kind {kind!r} is not known; choose one of {', '.join(KINDS)}, both")
     return kind
+
+
+def kind_of(path: Path) -> str:
+    """Which kind of report a written file is."""
+    return next(kind for kind, file in FILES.items() if file == path.name)

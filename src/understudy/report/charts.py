@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.report import svg
+from understudy.report.svg import Num
 
-Numbers = Sequence[float | None]
+Numbers = Sequence[Num | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +30,9 @@ class Series:
 class Mark:
     """One figure of one series in one row of a bar chart. `runs` are the single values behind it."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+    value: Num | None
+    low: Num | None = None
+    high: Num | None = None
     runs: Numbers = ()
     path: str | None = None
 
@@ -41,7 +42,7 @@ class Reference:
     """A thin line at a value that gives the figures their meaning (chance, noise, the published value)."""
 
     name: str
-    value: float | None
+    value: Num | None
 
 
 def line_chart(
@@ -52,12 +53,12 @@ def line_chart(
     y_label: str,
     x_log: bool = False,
     y_log: bool = False,
-    x_limits: tuple[float, float] | None = None,
-    y_limits: tuple[float, float] | None = None,
+    x_limits: tuple[Num, Num] | None = None,
+    y_limits: tuple[Num, Num] | None = None,
     bands: bool = False,
     diagonal: bool = False,
     references: Sequence[Reference] = (),
-    height: float = 260,
+    height: Num = 260,
 ) -> str:
     """Lines over a numeric axis, with shaded bands or error bars where a series has intervals."""
     everything = [v for s in series for part in (s.y, s.low or (), s.high or ()) for v in part]
@@ -144,7 +145,7 @@ def _draw_series(i: int, one: Series, x: svg.Scale, y: svg.Scale, bands: bool) -
     return parts
 
 
-def _whisker_v(x: float, low: float, high: float, colour: str) -> str:
+def _whisker_v(x: Num, low: Num, high: Num, colour: str) -> str:
     return svg.element(
         "path",
         d=f"M{x:.1f},{low:.1f}V{high:.1f}M{x - 3:.1f},{low:.1f}h6M{x - 3:.1f},{high:.1f}h6",
@@ -153,7 +154,7 @@ def _whisker_v(x: float, low: float, high: float, colour: str) -> str:
     )
 
 
-def _y_axis(y: svg.Scale, left: float) -> list[str]:
+def _y_axis(y: svg.Scale, left: Num) -> list[str]:
     parts = []
     for tick in y.ticks():
         place = y.at(tick)
@@ -163,7 +164,7 @@ def _y_axis(y: svg.Scale, left: float) -> list[str]:
     return parts
 
 
-def _x_axis(x: svg.Scale, top: float, bottom: float, label: str, *, words: Sequence[str] | None = None) -> list[str]:
+def _x_axis(x: svg.Scale, top: Num, bottom: Num, label: str, *, words: Sequence[str] | None = None) -> list[str]:
     parts, free = [], -100.0
     for i, tick in enumerate(x.ticks()):
         place = x.at(tick)
@@ -188,13 +189,13 @@ def bar_chart(
     names: Sequence[str],
     *,
     label: str,
-    limits: tuple[float, float] | None = None,
+    limits: tuple[Num, Num] | None = None,
     references: Sequence[Reference] = (),
     bars: bool = False,
     percent: bool = False,
 ) -> str:
-    """Rows of horizontal bars (from zero) or dots, one mark per series, with error bars and the single runs as ticks."""
-    everything: list[float | None] = [0.0] if bars else []
+    """Rows of horizontal bars (from zero) or dots, one mark per series, with error bars and the runs as ticks."""
+    everything: list[Num | None] = [0.0] if bars else []
     everything += [v for _, marks in rows for m in marks for v in (m.value, m.low, m.high, *m.runs)]
     everything += [r.value for r in references]
     samples = [(n, _bar_sample(i, bars)) for i, n in enumerate(names)]
@@ -213,8 +214,8 @@ def bar_chart(
     words = [_percent(t) for t in x.ticks()] if percent else None
     parts = [head]
     for tick in x.ticks():
-        place = x.at(tick) or 0
-        parts.append(svg.line(place, top, place, bottom))
+        at = x.at(tick) or 0
+        parts.append(svg.line(at, top, at, bottom))
     for i, (name, _) in enumerate(rows):
         if i % 2 == 0:
             parts.append(svg.rect(0, top + i * pitch, svg.WIDTH, pitch, fill="#57606a", opacity=0.06))
@@ -236,7 +237,7 @@ def _bar_sample(i: int, bars: bool) -> str:
     return svg.rect(-10, -4, 20, 8, fill=colour, opacity=0.75) if bars else svg.marker(i, 0, 0, colour)
 
 
-def _draw_mark(j: int, mark: Mark, x: svg.Scale, middle: float, name: str, bars: bool) -> list[str]:
+def _draw_mark(j: int, mark: Mark, x: svg.Scale, middle: Num, name: str, bars: bool) -> list[str]:
     colour = svg.SERIES_COLOURS[j % len(svg.SERIES_COLOURS)]
     place = x.at(mark.value)
     if place is None:
@@ -269,13 +270,13 @@ def _draw_mark(j: int, mark: Mark, x: svg.Scale, middle: float, name: str, bars:
 
 def histogram(
     title: str,
-    edges: Sequence[float],
+    edges: Sequence[Num],
     series: Sequence[tuple[str, Numbers]],
     *,
     tick_words: Sequence[str] | None = None,
-    height: float = 168,
+    height: Num = 168,
 ) -> str:
-    """Shares per bin. One series: filled. Two: the first (real) as a dark outline over the second (synthetic), filled."""
+    """Shares per bin. One series: filled. Two: the first (real) as an outline over the second (synthetic), filled."""
     colours, filled = _sides(len(series))
     head, used = _side_legend(series)
     top, bottom = used + 8, height - 20
@@ -302,11 +303,11 @@ def histogram(
     return svg.picture(title, height, parts)
 
 
-def _tidy(value: float) -> float:
+def _tidy(value: Num) -> Num:
     return float(f"{value:.4g}")
 
 
-def _percent(share: float) -> str:
+def _percent(share: Num) -> str:
     return svg.tick_label(round(share * 100, 6)) + " %"
 
 
@@ -320,7 +321,7 @@ def _side_sample(colour: str, filled: bool) -> str:
     return svg.element("path", d="M-10,5V-5H10V5", fill="none", stroke=colour, stroke_width=2.0)
 
 
-def _steps(edges: Sequence[float], shares: Numbers, x: svg.Scale, y: svg.Scale, colour: str, fill: bool) -> str:
+def _steps(edges: Sequence[Num], shares: Numbers, x: svg.Scale, y: svg.Scale, colour: str, fill: bool) -> str:
     floor = y.start
     path = [f"M{x.at(edges[0]) or x.start:.1f},{floor:.1f}"]
     for i, share in enumerate(shares):
@@ -366,11 +367,11 @@ def category_bars(title: str, labels: Sequence[str], series: Sequence[tuple[str,
     return svg.picture(title, bottom + (16 if rest else 0), parts)
 
 
-def _tallest(series: Sequence[tuple[str, Numbers]]) -> float:
+def _tallest(series: Sequence[tuple[str, Numbers]]) -> Num:
     return max((v for _, shares in series for v in shares if v is not None and svg.is_figure(v)), default=1.0) or 1.0
 
 
-def _side_legend(series: Sequence[tuple[str, Numbers]]) -> tuple[str, float]:
+def _side_legend(series: Sequence[tuple[str, Numbers]]) -> tuple[str, Num]:
     if len(series) < 2:
         return "", 0.0
     colours, filled = _sides(len(series))

@@ -6,7 +6,7 @@ from understudy.report import page
 from understudy.report.charts import Mark, Reference, Series, bar_chart, category_bars, histogram, line_chart
 from understudy.report.grids import heat_map
 from understudy.report.node import Node, figure, spread, summary
-from understudy.report.svg import esc, number
+from understudy.report.svg import Num, esc, number
 
 SHOWN_SHAPES = 24
 SHOWN_CATEGORIES = 14
@@ -14,21 +14,25 @@ SHOWN_PAIRS = 30
 TABLE_ROWS = 700
 
 
-def day(seconds: float) -> str:
+def day(seconds: Num) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).date().isoformat()
     except (OverflowError, OSError, ValueError):
         return number(seconds)
 
 
-def largest(sides: list[list[float]], count: int) -> list[int]:
+def date(node: Node) -> str:
+    return esc(day(node.value)) if node.number is not None else figure(node)
+
+
+def largest(sides: list[list[Num]], count: int) -> list[int]:
     """Indices of the most frequent categories on any side, kept in the order of the schema."""
     top = sorted(range(len(sides[0])), key=lambda i: -max(s[i] for s in sides))[:count]
     return sorted(top)
 
 
 def draw_shape(title: str, edges: Node, labels: Node, sides: list[tuple[str, Node]], is_datetime: bool) -> str:
-    """A column as histogram or category bars; `sides` is [(real, ...), (synthetic, ...)] or the synthetic side alone."""
+    """A column as histogram or category bars; `sides` is real and synthetic, or synthetic alone."""
     values = [(n, [s.number or 0.0 for s in node]) for n, node in sides]
     if edges and len(edges) >= 2:
         ends = (day(edges[0].value), day(edges[len(edges) - 1].value)) if is_datetime else None
@@ -48,7 +52,7 @@ def draw_shape(title: str, edges: Node, labels: Node, sides: list[tuple[str, Nod
 
 
 def shape_numbers(edges: Node, labels: Node, sides: list[tuple[str, Node]], is_datetime: bool) -> str:
-    show = (lambda n: esc(day(n.value))) if is_datetime else figure
+    show = date if is_datetime else figure
     count = min(len(sides[0][1]), 60)
     if edges and len(edges) >= 2:
         rows = [
@@ -80,9 +84,15 @@ def shapes(root: Node) -> str:
         sides = [("real", h["real"]), ("synthetic", h["synthetic"])]
         caption = f"{esc(one['kind'].text)}; distance {summary(one['distance'])}"
         if (one["real_missing"].number or 0) > 0 or (one["synthetic_missing"]["mean"].number or 0) > 0:
-            caption += f"; missing: real {figure(one['real_missing'], 3, percent=True)}, synthetic {summary(one['synthetic_missing'], 3, percent=True)}"
+            caption += (
+                f"; missing: real {figure(one['real_missing'], 3, percent=True)}, synthetic "
+                f"{summary(one['synthetic_missing'], 3, percent=True)}"
+            )
         if (h["real_outside"].number or 0) > 0 or (h["synthetic_outside"].number or 0) > 0:
-            caption += f"; outside the drawn range: real {figure(h['real_outside'], 3, percent=True)}, synthetic {figure(h['synthetic_outside'], 3, percent=True)}"
+            caption += (
+                f"; outside the drawn range: real {figure(h['real_outside'], 3, percent=True)}, synthetic "
+                f"{figure(h['synthetic_outside'], 3, percent=True)}"
+            )
         figures.append(
             page.figure(
                 page.name(one["column"].text),
@@ -100,7 +110,8 @@ def shapes(root: Node) -> str:
     )
     lead = (
         f"{some}, furthest first. What to see: the filled synthetic shape should lie under the real outline. "
-        f"Distance 0 is the same distribution, 1 is disjoint. Score over all columns (1 − mean distance): {summary(root['fidelity']['shape_score'])}."
+        "Distance 0 is the same distribution, 1 is disjoint. Score over all columns (1 − mean distance): "
+        f"{summary(root['fidelity']['shape_score'])}."
     )
     return page.paragraph(lead) + page.plots(figures) + _shape_table(everyone)
 
@@ -148,11 +159,11 @@ def _shape_table(everyone: list[Node]) -> str:
 def choose(matrix: Node, count: int) -> list[int]:
     """The columns with the largest mean absolute entries off the diagonal, in the order of the table."""
 
-    def weight(i: int) -> float:
-        return sum(abs(v) for j, v in enumerate(matrix.value[i]) if j != i and isinstance(v, int | float))
-
-    kept = sorted(range(len(matrix)), key=lambda i: -weight(i))[:count]
-    return sorted(kept)
+    weights = [
+        sum(abs(v) for j, v in enumerate(row) if j != i and isinstance(v, int | float))
+        for i, row in enumerate(matrix.value)
+    ]
+    return sorted(sorted(range(len(weights)), key=lambda i: -weights[i])[:count])
 
 
 def pairs(root: Node) -> str:
@@ -193,8 +204,10 @@ def pairs(root: Node) -> str:
         else f" Shown are the {len(kept)} of {number(total)} columns whose associations differ most."
     )
     lead = (
-        f"Association is Pearson's correlation for two numeric columns, Cramér's V for two categorical ones, the correlation ratio for a mixed pair; hatched: not defined. "
-        f"Mean absolute difference {summary(found['mean_absolute_difference'])}, largest {summary(found['max_absolute_difference'])}.{some}"
+        "Association is Pearson's correlation for two numeric columns, Cramér's V for two categorical ones, the "
+        "correlation ratio for a mixed pair; struck through: not defined. "
+        f"Mean absolute difference {summary(found['mean_absolute_difference'])}, largest "
+        f"{summary(found['max_absolute_difference'])}.{some}"
     )
     return (
         page.paragraph(lead)
@@ -247,7 +260,8 @@ def _marginals(root: Node) -> str:
     ][:60]
     text = (
         "Share of rows that would have to move to make the joint distribution of two or three columns equal. "
-        "What to see: compare with the last column, which is what sampling alone costs between two halves of the real rows."
+        "What to see: compare with the last column, which is what sampling alone costs between two halves of the "
+        "real rows."
     )
     return (
         "<h3>Two- and three-way marginals</h3>"
@@ -291,7 +305,10 @@ def propensity(root: Node) -> str:
     ]
     telling = ", ".join(page.name(c.text) for c in found["telling_columns"])
     caption = "What to see: at 0.5 the classifier guesses, at 1.0 it is always right."
-    text = f"{esc(found['model'].text)} tried to tell {figure(found['rows'])} real from as many synthetic rows: AUROC {summary(found['auroc'])}."
+    text = (
+        f"{esc(found['model'].text)} tried to tell {figure(found['rows'])} real from as many synthetic rows: AUROC "
+        f"{summary(found['auroc'])}."
+    )
     if telling:
         text += f" It leaned most on {telling}: these are the columns to look at first."
     return (
@@ -310,11 +327,16 @@ def discrepancy(root: Node) -> str:
     noise = (
         ""
         if found["noise"].number is None
-        else f" Two halves of the real rows differ by {figure(found['noise'], 5)}: at that size there is nothing left to see."
+        else (
+            f" Two halves of the real rows differ by {figure(found['noise'], 5)}: at that size there is nothing "
+            "left to see."
+        )
     )
     text = (
-        f"Squared maximum mean discrepancy {summary(found['value'], 5)} (0 = same distribution; slightly negative values are possible and mean none was found), "
-        f"over {figure(found['real_rows'])} real and {figure(found['synthetic_rows'])} synthetic rows, Gaussian kernel of bandwidth {figure(found['bandwidth'])}.{noise}"
+        f"Squared maximum mean discrepancy {summary(found['value'], 5)} (0 = same distribution; slightly negative "
+        "values are possible and mean none was found), "
+        f"over {figure(found['real_rows'])} real and {figure(found['synthetic_rows'])} synthetic rows, Gaussian "
+        f"kernel of bandwidth {figure(found['bandwidth'])}.{noise}"
     )
     return page.paragraph(text)
 
@@ -336,14 +358,17 @@ def dimension_wise(root: Node) -> str:
     ]
     figures += [
         _scatter(
-            f"F1 of predicting a column: {p['model'].text}, {len(p['columns'])} columns (top {p['top'].text})",
+            f"F1 of predicting a column: {p['model'].text}, top {p['top'].text}",
             p,
             "F1",
             f"mean F1: real {figure(p['real_mean'])}, synthetic {summary(p['synthetic_mean'])}",
         )
         for p in found["prediction"]
     ]
-    lead = "What to see: points on the dotted diagonal. Each point is a column; for F1 it is predicted from all the others by a model trained on real or on synthetic rows and tested on real rows."
+    lead = (
+        "What to see: points on the dotted diagonal. Each point is a column; for F1 it is predicted from all the "
+        "others by a model trained on real or on synthetic rows and tested on real rows."
+    )
     return page.paragraph(lead) + page.plots(figures) + page.notes(n.text for n in found["notes"])
 
 

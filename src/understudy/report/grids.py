@@ -1,8 +1,8 @@
 """Pictures made of cells: heat maps of a matrix, and grids of small images.
 
 A heat map colours a value in [-limit, limit] from blue (negative) over near-white (zero) to orange-brown (positive);
-equal sizes get equal lightness, so sign and strength are read separately. What is not defined is hatched, not white:
-no figure is not the same as no association.
+equal sizes get equal lightness, so sign and strength are read separately. What is not defined is struck through, not
+white: no figure is not the same as no association. The diagonal is left grey.
 """
 
 import base64
@@ -11,12 +11,13 @@ import struct
 from collections.abc import Sequence
 
 from understudy.report import svg
+from understudy.report.svg import Num
 
 NEGATIVE = ((247, 247, 247), (146, 197, 222), (33, 102, 172), (5, 48, 97))
 POSITIVE = ((247, 247, 247), (253, 184, 99), (179, 88, 6), (127, 59, 8))
 
 
-def diverging(value: float, limit: float = 1.0) -> str:
+def diverging(value: Num, limit: Num = 1.0) -> str:
     """The colour of a value, linear between four stops on each side."""
     share = min(1.0, abs(value) / limit) if limit > 0 else 0.0
     stops = POSITIVE if value >= 0 else NEGATIVE
@@ -29,11 +30,10 @@ def diverging(value: float, limit: float = 1.0) -> str:
 def heat_map(
     title: str,
     labels: Sequence[str],
-    matrix: Sequence[Sequence[float | None]],
+    matrix: Sequence[Sequence[Num | None]],
     *,
-    limit: float = 1.0,
+    limit: Num = 1.0,
     key: str = "",
-    tips: bool = True,
 ) -> str:
     """A square matrix with names on the left and along the top, and the colour key underneath."""
     count = max(1, len(labels))
@@ -42,7 +42,7 @@ def heat_map(
     head = 8 + min(86.0, max((svg.text_width(svg.clean(n), 9) for n in labels), default=0.0))
     size = min(9.0, max(5.0, side * 0.95))
     every = 1 if side >= 6 else 2
-    parts = [_hatch()]
+    parts = []
     for i, name in enumerate(labels):
         if i % every == 0:
             parts.append(
@@ -67,13 +67,10 @@ def heat_map(
     parts.append(svg.rect(left, head, edge, edge, fill=svg.GRID))
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
-            colour = diverging(value, limit) if svg.is_figure(value) and value is not None else "url(#no-figure)"
-            tip = (
-                f"{svg.fit_text(labels[i], 160)} and {svg.fit_text(labels[j], 160)}: {svg.number(value)}"
-                if tips
-                else ""
-            )
-            parts.append(svg.rect(left + j * side, head + i * side, side, side, fill=colour, tip=tip))
+            if i == j:
+                continue  # a column with itself says nothing; the grey ground stays
+            names = f"{svg.fit_text(labels[i], 160)} and {svg.fit_text(labels[j], 160)}"
+            parts.append(_cell(value, limit, left + j * side, head + i * side, side, f"{names}: {svg.number(value)}"))
     parts.append(svg.rect(left, head, edge, edge, fill="none", stroke=svg.MUTED))
     bottom = head + edge + 10
     wide = min(200.0, svg.WIDTH - 16 - 60)
@@ -93,13 +90,11 @@ def heat_map(
     return svg.picture(title, bottom + (30 if key else 16), parts)
 
 
-def _hatch() -> str:
-    stripes = svg.element("rect", width=4, height=4, fill="#ffffff") + svg.element(
-        "path", d="M0,4L4,0", stroke=svg.MUTED, stroke_width=0.7
-    )
-    return svg.element(
-        "defs", svg.element("pattern", stripes, id="no-figure", width=4, height=4, patternUnits="userSpaceOnUse")
-    )
+def _cell(value: Num | None, limit: Num, x: Num, y: Num, side: Num, tip: str) -> str:
+    if value is not None and svg.is_figure(value):
+        return svg.rect(x, y, side, side, fill=diverging(value, limit), tip=tip)
+    stroke = svg.line(x + side * 0.2, y + side * 0.8, x + side * 0.8, y + side * 0.2, stroke=svg.MUTED, width=0.8)
+    return svg.rect(x, y, side, side, fill="#ffffff", tip=tip) + stroke
 
 
 def png_size(data: str) -> tuple[int, int] | None:

@@ -33,7 +33,10 @@ def render(root: Node) -> str:
             page.section("diagnostics", "Diagnostics, not privacy evidence", _diagnostics(root["diagnostics"])),
             page.section("method", "How this was computed", _method(root)),
         ),
-        foot="Drawn from result.json alone. Charts show rounded figures; the page's source and result.json hold the exact ones.",
+        foot=(
+            "Drawn from result.json alone. Charts show rounded figures; the page's source and result.json hold the "
+            "exact ones."
+        ),
     )
 
 
@@ -56,10 +59,7 @@ def _lead(header: Node) -> str:
     if header["label"]:
         positive = f" (positive: {page.name(header['positive'].text)})" if header["positive"] else ""
         pairs.append((f"Label, {esc(header['label_kind'].text)}", page.name(header["label"].text) + positive))
-    found = header["certificate"]
-    if found and found.get("epsilon").number is not None:
-        void = " (VOID)" if certificate.is_void(found) else ""
-        pairs.append(("Certificate", f"ε = {figure(found['epsilon'])}{void}"))
+    pairs.append(("Certificate", certificate.short(header["certificate"])))
     return page.paragraph(f"Computed {esc(header['created'].text[:16].replace('T', ' '))} UTC", "sub") + page.facts(
         pairs
     )
@@ -70,7 +70,8 @@ def _images(found: Node) -> str:
         return ""
     classes = [c.text for c in found["classes"]]
     text = (
-        f"A convolutional network with two layers, trained on real images, reaches accuracy {figure(found['accuracy_a'])} on held-out real ones; "
+        "A convolutional network with two layers, trained on real images, reaches accuracy "
+        f"{figure(found['accuracy_a'])} on held-out real ones; "
         f"trained on synthetic images {summary(found['accuracy_b'])}."
     )
     grids = [
@@ -82,7 +83,8 @@ def _images(found: Node) -> str:
         page.figure(
             "Synthetic",
             image_grid("Grid of synthetic images, one row per class", found["synthetic_grid_png"].text, classes),
-            "What to see: recognisable classes, and different images within a row; a row of equal images is a generator that has collapsed.",
+            "What to see: recognisable classes, and different images within a row; a row of equal images is a "
+            "generator that has collapsed.",
         ),
     ]
     rows = [[page.name(k), figure(v)] for k, v in found["accuracy_per_class_b"].items()]
@@ -98,7 +100,8 @@ def _diagnostics(found: Node) -> str:
     if not found:
         return ""
     text = (
-        f"Synthetic rows equal to a {esc(found['compared_with'].text)} row: {summary(found['exact_copies'], 4, percent=True)}; "
+        f"Synthetic rows equal to a {esc(found['compared_with'].text)} row: "
+        f"{summary(found['exact_copies'], 4, percent=True)}; "
         f"the same share for held-out real rows: {figure(found['exact_copies_expected'], 4, percent=True)}. "
         "Tables with few distinct rows have many copies by chance, so compare the two."
     )
@@ -124,7 +127,8 @@ def _diagnostics(found: Node) -> str:
             for i, q in enumerate(far["quantiles"])
         ]
         caption = (
-            f"What to see: synthetic rows much closer than held-out rows would suggest copying; further away proves nothing. Nearer to a training than to a holdout row: "
+            "What to see: synthetic rows much closer than held-out rows would suggest copying; further away proves "
+            "nothing. Nearer to a training than to a holdout row: "
             f"{summary(far['closer_than_holdout'], 3, percent=True)} (50 % expected)."
         )
         body += page.plots(

@@ -12,6 +12,7 @@ from typing import Any
 
 from understudy.errors import UsageError
 from understudy.report import svg
+from understudy.report.svg import Num
 
 FORMAT = 1
 
@@ -56,7 +57,7 @@ class Node:
         return self.value is not None and self.value != [] and self.value != {} and self.value != ""
 
     @property
-    def number(self) -> float | None:
+    def number(self) -> Num | None:
         return self.value if svg.is_figure(self.value) else None
 
     @property
@@ -112,7 +113,7 @@ def summary(node: Node, digits: int = 3, *, percent: bool = False) -> str:
     return f"{mean} ± {figure(node['sd'], digits, percent=percent, fixed=ordinary)}"
 
 
-def spread(node: Node) -> tuple[float | None, float | None]:
+def spread(node: Node) -> tuple[Num | None, Num | None]:
     """Ends of the error bar: one standard deviation either way; none for a single run."""
     mean, sd = node["mean"].number, node["sd"].number
     return (None, None) if mean is None or sd is None else (mean - sd, mean + sd)

@@ -42,17 +42,16 @@ def table(
 ) -> str:
     """A table whose first column names the row; cells are HTML. `words`: columns of text; `marked`: rows to tint."""
 
-    def css(i: int) -> str:
-        return ' class="words"' if i in words else ""
-
-    top = "".join(f'<th scope="col"{css(i)}>{h}</th>' for i, h in enumerate(head))
+    css = [' class="words"' if i in words else "" for i in range(len(head))]
+    top = "".join(f'<th scope="col"{css[i]}>{h}</th>' for i, h in enumerate(head))
     body = []
     for number, row in enumerate(rows):
-        cells = f'<th scope="row">{row[0]}</th>' + "".join(f"<td{css(i)}>{c}</td>" for i, c in enumerate(row[1:], 1))
+        cells = f'<th scope="row">{row[0]}</th>' + "".join(f"<td{css[i]}>{c}</td>" for i, c in enumerate(row[1:], 1))
         body.append(f'<tr class="gone">{cells}</tr>' if number in marked else f"<tr>{cells}</tr>")
     # A region that scrolls must be reachable by keyboard, hence the tabindex.
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{esc(_plain(caption))}"><table><caption>{caption}</caption>'
+        '<div class="scroll" tabindex="0" role="region" '
+        f'aria-label="{esc(_plain(caption))}"><table><caption>{caption}</caption>'
         f"<thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -121,7 +120,8 @@ def page(
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" '
+        'content="no-referrer">'
         f'<meta name="robots" content="noindex"><title>{esc(title)}</title><style>{style}{on_paper}</style></head>\n'
         f'<body><div class="banner {banner_css}" role="note">{banner}</div>\n'
         f'<header><h1>{esc(title)}</h1>{lead}<nav aria-label="Contents"><ul>{contents}</ul></nav></header>\n'

@@ -4,6 +4,9 @@
 figure cannot reach the page because it is not there. Which columns are drawn, and in what order, depends on the
 schema and on synthetic figures alone.
 
+Synthetic rows are public because, and only if, their generator was private: without a valid certificate the page
+turns red and says so.
+
 Guarantee: the page is a function of `release` and `header.certificate`; changing anything else in result.json leaves
 it byte for byte the same.
 """
@@ -14,7 +17,7 @@ from understudy.report.fidelity import (
     SHOWN_SHAPES,
     TABLE_ROWS,
     choose,
-    day,
+    date,
     draw_shape,
     shape_numbers,
     violations,
@@ -25,6 +28,9 @@ from understudy.report.svg import esc, number
 
 TITLE = "About this synthetic table"
 BANNER = "Release report: describes synthetic rows only. No figure on this page was computed from real rows."
+
+
+WARNING = "No valid certificate: the synthetic rows themselves may reveal real ones. Do not share."
 
 
 def view(root: Node) -> Node:
@@ -40,11 +46,12 @@ def view(root: Node) -> Node:
 def render(root: Node) -> str:
     seen = view(root)
     release = seen["release"]
+    safe = certificate.holds(seen["header"]["certificate"])
     return page.page(
         title=TITLE,
-        banner=BANNER,
-        banner_css="open",
-        sheet="Release report: synthetic rows only",
+        banner=BANNER if safe else WARNING,
+        banner_css="open" if safe else "stop",
+        sheet="Release report: synthetic rows only" if safe else "NO VALID CERTIFICATE: DO NOT SHARE",
         lead=_lead(seen),
         sections=(
             page.section("certificate", "Certificate", certificate.face(seen["header"]["certificate"])),
@@ -54,7 +61,10 @@ def render(root: Node) -> str:
             page.section("rules", "Rules of the schema", violations(release["violations"])),
             page.section("schema", "Schema", _schema(release["schema"])),
         ),
-        foot="How well the synthetic rows stand in for real ones is not said here: any such figure would be computed from real rows and is not private.",
+        foot=(
+            "How well the synthetic rows stand in for real ones is not said here: any such figure would be "
+            "computed from real rows and is not private."
+        ),
     )
 
 
@@ -65,11 +75,7 @@ def _lead(seen: Node) -> str:
     shown = label.get("column") if isinstance(label.value, dict) else label
     if shown:
         pairs.append(("Label", page.name(shown.text)))
-    found = seen["header"]["certificate"]
-    if found and found.get("epsilon").number is not None:
-        pairs.append(
-            ("Certificate", f"ε = {figure(found['epsilon'])}{' (VOID)' if certificate.is_void(found) else ''}")
-        )
+    pairs.append(("Certificate", certificate.short(seen["header"]["certificate"])))
     return page.facts(pairs)
 
 
@@ -116,24 +122,25 @@ def _columns(release: Node) -> str:
         if len(everyone) <= SHOWN_SHAPES
         else f"The first {SHOWN_SHAPES} of {number(len(everyone))} columns"
     )
-    lead = f"{some} in the order of the table. What to see: the values a user of the synthetic table will meet, and how often."
+    lead = (
+        f"{some} in the order of the table. What to see: the values a user of the synthetic table will meet, and "
+        "how often."
+    )
     return page.paragraph(lead) + page.plots(figures) + _table(everyone)
 
 
 def _table(everyone: list[Node]) -> str:
-    def show(node: Node, dated: bool) -> str:
-        return esc(day(node.value)) if dated and node.number is not None else figure(node)
-
     rows = []
     for one in everyone[:TABLE_ROWS]:
         dated, quantiles = bool(one["is_datetime"].value), one["quantiles"]
-        middle = [show(quantiles[i], dated) for i in (0, 2, 3, 4, 6)] if len(quantiles) == 7 else [""] * 5
+        show = date if dated else figure
+        middle = [show(quantiles[i]) for i in (0, 2, 3, 4, 6)] if len(quantiles) == 7 else [""] * 5
         rows.append(
             [
                 page.name(one["column"].text),
                 esc(one["kind"].text),
                 figure(one["missing"], 3, percent=True),
-                show(one["mean"], dated),
+                show(one["mean"]),
                 "" if dated else figure(one["sd"]),
                 *middle,
             ]
@@ -178,8 +185,9 @@ def _pairs(release: Node) -> str:
         else f" Shown are the {len(kept)} of {number(total)} columns with the strongest associations."
     )
     caption = (
-        "What to see: which columns go together in the synthetic table. Pearson's correlation for two numeric columns, Cramér's V for two categorical ones, "
-        f"the correlation ratio for a mixed pair; hatched: not defined.{some}"
+        "What to see: which columns go together in the synthetic table. Pearson's correlation for two numeric "
+        "columns, Cramér's V for two categorical ones, "
+        f"the correlation ratio for a mixed pair; struck through: not defined.{some}"
     )
     return page.plots(
         [

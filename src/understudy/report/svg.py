@@ -14,11 +14,15 @@ Guarantees
 - output is a pure function of the arguments: equal input, equal bytes.
 """
 
+import functools
 import html
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+# Whole numbers are figures too; the type checker of the tests takes `float` literally.
+Num = float | int
 
 WIDTH = 360
 FONT = 11
@@ -39,6 +43,8 @@ NO_FIGURE = "–"
 
 def clean(text: object) -> str:
     """The text on one line: line breaks, controls and lone surrogates become visible marks instead of vanishing."""
+    if isinstance(text, str) and text.isprintable():
+        return text
     marks = {"\n": "⏎", "\r": "⏎", "\t": "⇥"}
     out = []
     for letter in str(text):
@@ -56,23 +62,33 @@ def esc(text: object) -> str:
     return html.escape(clean(text), quote=True)
 
 
-def text_width(text: str, size: float = FONT) -> float:
-    """A slightly generous estimate of the drawn width; wide East Asian letters count double."""
-    wide = sum(
-        1.0 if unicodedata.east_asian_width(c) in "WF" else 0.0 if unicodedata.combining(c) else 0.57 for c in text
-    )
-    return size * wide
+@functools.cache
+def letter_width(letter: str) -> Num:
+    """In units of the font size, slightly generous: capitals are wider than small letters, East Asian ones double."""
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.0
+    return 0.72 if letter.isupper() or letter in "mw%@→…" else 0.57
 
 
-def fit_text(text: object, width: float, size: float = FONT) -> str:
+def text_width(text: str, size: Num = FONT) -> Num:
+    """An estimate of the drawn width: the page cannot know which font a reader has."""
+    return size * sum(map(letter_width, text))
+
+
+def fit_text(text: object, width: Num, size: Num = FONT) -> str:
     """The cleaned text, shortened with an ellipsis until its estimated width fits."""
     whole = clean(text)
     if text_width(whole, size) <= width:
         return whole
-    short = whole
-    while short and text_width(short + "…", size) > width:
-        short = short[:-1]
-    return short + "…"
+    room, kept = width / size - letter_width("…"), 0
+    for letter in whole:
+        room -= letter_width(letter)
+        if room < 0:
+            break
+        kept += 1
+    return whole[:kept] + "…"
 
 
 def is_figure(value: object) -> bool:
@@ -93,7 +109,7 @@ def number(value: object, digits: int = 3) -> str:
     return f"{value:,.{digits if size < 100 else 1}f}"
 
 
-def short_power(value: float) -> str:
+def short_power(value: Num) -> str:
     """`1e-5`, `2.72e-4`: no padding zeros."""
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
@@ -116,15 +132,15 @@ def element(tag: str, body: str = "", **values: object) -> str:
 
 
 def text(
-    x: float,
-    y: float,
+    x: Num,
+    y: Num,
     words: object,
     *,
     anchor: str = "start",
     fill: str = INK,
-    size: float = FONT,
+    size: Num = FONT,
     weight: str | None = None,
-    turn: float | None = None,
+    turn: Num | None = None,
 ) -> str:
     """A label at a point. `turn` rotates it about that point (degrees)."""
     rotate = None if turn is None else f"rotate({turn:g} {x:.1f} {y:.1f})"
@@ -141,7 +157,7 @@ def text(
     )
 
 
-def line(x1: float, y1: float, x2: float, y2: float, *, stroke: str = GRID, width: float = 1.0, dash: str = "") -> str:
+def line(x1: Num, y1: Num, x2: Num, y2: Num, *, stroke: str = GRID, width: Num = 1.0, dash: str = "") -> str:
     return element(
         "line",
         x1=float(x1),
@@ -155,15 +171,15 @@ def line(x1: float, y1: float, x2: float, y2: float, *, stroke: str = GRID, widt
 
 
 def rect(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
+    x: Num,
+    y: Num,
+    width: Num,
+    height: Num,
     *,
     fill: str,
     stroke: str | None = None,
     tip: str = "",
-    opacity: float | None = None,
+    opacity: Num | None = None,
 ) -> str:
     return element(
         "rect",
@@ -180,21 +196,22 @@ def rect(
 
 def marker(
     kind: int,
-    x: float,
-    y: float,
+    x: Num,
+    y: Num,
     colour: str,
     *,
-    size: float = 4.0,
+    size: Num = 4.0,
     tip: str = "",
     path: str | None = None,
-    value: float | None = None,
+    value: Num | None = None,
 ) -> str:
     """One data point: circle, square, diamond, triangle by series, so that shape repeats what colour says."""
+    s, a, b = size, size * 0.9, size * 1.3
     shapes = (
-        f"M{x - size:.2f},{y:.2f}a{size:.2f},{size:.2f} 0 1,0 {2 * size:.2f},0a{size:.2f},{size:.2f} 0 1,0 {-2 * size:.2f},0z",
-        f"M{x - size * 0.9:.2f},{y - size * 0.9:.2f}h{size * 1.8:.2f}v{size * 1.8:.2f}h{-size * 1.8:.2f}z",
-        f"M{x:.2f},{y - size * 1.3:.2f}l{size * 1.3:.2f},{size * 1.3:.2f}l{-size * 1.3:.2f},{size * 1.3:.2f}l{-size * 1.3:.2f},{-size * 1.3:.2f}z",
-        f"M{x:.2f},{y - size * 1.2:.2f}l{size * 1.2:.2f},{size * 2.1:.2f}h{-size * 2.4:.2f}z",
+        f"M{x - s:.2f},{y:.2f}a{s:.2f},{s:.2f} 0 1,0 {2 * s:.2f},0a{s:.2f},{s:.2f} 0 1,0 {-2 * s:.2f},0z",
+        f"M{x - a:.2f},{y - a:.2f}h{2 * a:.2f}v{2 * a:.2f}h{-2 * a:.2f}z",
+        f"M{x:.2f},{y - b:.2f}l{b:.2f},{b:.2f}l{-b:.2f},{b:.2f}l{-b:.2f},{-b:.2f}z",
+        f"M{x:.2f},{y - b:.2f}l{b:.2f},{1.7 * b:.2f}h{-2 * b:.2f}z",
     )
     shown = None if value is None else repr(value)
     return element(
@@ -209,7 +226,7 @@ def marker(
     )
 
 
-def picture(title: str, height: float, parts: Iterable[str], *, width: float = WIDTH, css: str = "chart") -> str:
+def picture(title: str, height: Num, parts: Iterable[str], *, width: Num = WIDTH, css: str = "chart") -> str:
     """The `<svg>` around the parts; the title is its accessible name."""
     body = element("title", esc(title)) + "".join(parts)
     return (
@@ -222,13 +239,13 @@ def picture(title: str, height: float, parts: Iterable[str], *, width: float = W
 class Scale:
     """Data to drawing units along one axis; `at` is None for what the axis cannot show."""
 
-    low: float
-    high: float
-    start: float
-    end: float
+    low: Num
+    high: Num
+    start: Num
+    end: Num
     log: bool = False
 
-    def at(self, value: object) -> float | None:
+    def at(self, value: object) -> Num | None:
         if not is_figure(value):
             return None
         assert isinstance(value, (int, float))
@@ -241,18 +258,18 @@ class Scale:
         share = min(max(share, -0.02), 1.02)  # a value outside a fixed axis sits just past its end, visibly
         return self.start + share * (self.end - self.start)
 
-    def ticks(self, count: int = 5) -> list[float]:
+    def ticks(self, count: int = 5) -> list[Num]:
         return log_ticks(self.low, self.high) if self.log else nice_ticks(self.low, self.high, count)
 
 
 def scale(
     values: Iterable[object],
-    start: float,
-    end: float,
+    start: Num,
+    end: Num,
     *,
     log: bool = False,
-    limits: tuple[float, float] | None = None,
-    pad: float = 0.0,
+    limits: tuple[Num, Num] | None = None,
+    pad: Num = 0.0,
 ) -> Scale:
     """A scale over the drawable values, widened when they do not spread; `limits` fixes the ends, `pad` leaves air."""
     seen = [float(v) for v in values if is_figure(v) and (not log or v > 0)]  # type: ignore[arg-type, operator]
@@ -273,7 +290,7 @@ def scale(
     return Scale(low, high, start, end, log)
 
 
-def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
+def nice_ticks(low: Num, high: Num, count: int = 5) -> list[Num]:
     """Round numbers (1, 2, 2.5, 5 times a power of ten) inside the interval, at most `count` + 1 of them."""
     rough = (high - low) / max(1, count)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -283,7 +300,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(i * step, 12) if abs(i * step) < 1e12 else i * step for i in range(first, last + 1)]
 
 
-def log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: Num, high: Num) -> list[Num]:
     """Powers of ten inside the interval; with fewer than two of them also their doubles and fives."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     stride = max(1, (last - first) // 6)
@@ -294,7 +311,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [v for v in fine if low * 0.999 <= v <= high * 1.001] or [low, high]
 
 
-def tick_label(value: float) -> str:
+def tick_label(value: Num) -> str:
     if value == 0:
         return "0"
     if abs(value) >= 1e5 or abs(value) < 1e-3:
@@ -302,10 +319,8 @@ def tick_label(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-def legend(
-    entries: Sequence[tuple[str, str]], y: float, *, left: float = 4.0, right: float = WIDTH - 4
-) -> tuple[str, float]:
-    """Named samples in rows that wrap; an entry is (name, picture of its mark around (0, 0), 24 wide). -> (svg, height)"""
+def legend(entries: Sequence[tuple[str, str]], y: Num, *, left: Num = 4.0, right: Num = WIDTH - 4) -> tuple[str, Num]:
+    """Named samples in rows that wrap: entries (name, its mark around (0, 0)) to drawing and height."""
     parts, x, row = [], left, 0
     for name, sample in entries:
         words = fit_text(name, right - left - 34)

@@ -16,7 +16,8 @@ def settings(root: Node) -> str:
     if not utility:
         return ""
     told = "; ".join(
-        f"<strong>{esc(s['name'].text)}</strong>: trained on {esc(s['trained_on'].text)}, tested on {esc(s['tested_on'].text)}"
+        f"<strong>{esc(s['name'].text)}</strong>: trained on {esc(s['trained_on'].text)}, tested on "
+        f"{esc(s['tested_on'].text)}"
         for s in utility["settings"]
     )
     runs = max((len(s["average"][m.text]["runs"]) for s in utility["settings"] for m in utility["metrics"]), default=0)
@@ -113,8 +114,10 @@ def _ranking(utility: Node) -> str:
         parts.append(
             f"<h3>Ranking agreement of {esc(one['of'].text)}</h3>"
             + page.paragraph(
-                f"{summary(one['value'])} of all pairs of {what} stand in the same order (1 = same ranking, 0.5 = unrelated). "
-                f"Tied pairs, which count as no agreement: {summary(one['tied_pairs'])}; among the others the agreement is {summary(one['without_ties'])}."
+                f"{summary(one['value'])} of all pairs of {what} stand in the same order (1 = same ranking, 0.5 = "
+                "unrelated). "
+                f"Tied pairs, which count as no agreement: {summary(one['tied_pairs'])}; among the others the "
+                f"agreement is {summary(one['without_ties'])}."
             )
             + page.details(
                 "Numbers",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from understudy.report import page
 from understudy.report.certificate import is_void
 from understudy.report.node import Node, figure, summary
-from understudy.report.svg import number
+from understudy.report.svg import Num, number
 
 GOOD, PARTIAL, POOR, UNKNOWN = "good", "partial", "poor", "unknown"
 WORDS = {GOOD: "✓ good", PARTIAL: "△ partial", POOR: "✗ poor", UNKNOWN: "not measured"}
@@ -32,6 +32,7 @@ SCHEMA = (0.0, 0.01)
 GROUP_FALL = (0.05, 0.15)
 FEW_ROWS = 30
 NO_SIGNAL = 0.05
+ENOUGH = 3  # questions that must be judged before the page sums up
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,17 @@ def findings(root: Node) -> list[Finding]:
     return [useful(root), shapes(root), pairs(root), telling(root), hurt(root), obeys(root)]
 
 
-def percent(share: float) -> str:
+def percent(share: Num) -> str:
     return f"{share * 100:.0f} %"
 
 
-def at_least(value: float, limits: tuple[float, float]) -> str:
+def at_least(value: Num, limits: tuple[Num, Num]) -> str:
+    value += 1e-9  # a quotient that should equal a limit may miss it by a rounding error
     return GOOD if value >= limits[0] else PARTIAL if value >= limits[1] else POOR
 
 
-def at_most(value: float, limits: tuple[float, float]) -> str:
+def at_most(value: Num, limits: tuple[Num, Num]) -> str:
+    value -= 1e-9
     return GOOD if value <= limits[0] else PARTIAL if value <= limits[1] else POOR
 
 
@@ -67,7 +70,10 @@ def setting(root: Node, name: str) -> Node:
 
 def useful(root: Node) -> Finding:
     question = "Does a model trained on the synthetic rows work on real ones?"
-    limits = f"share of setting A's lead over guessing that setting B keeps: good from {percent(USEFUL[0])}, partial from {percent(USEFUL[1])}"
+    limits = (
+        f"share of setting A's lead over guessing that setting B keeps: good from {percent(USEFUL[0])}, partial "
+        f"from {percent(USEFUL[1])}"
+    )
     if root["images"]:
         return _useful_images(root, question)
     a, b = setting(root, "A"), setting(root, "B")
@@ -81,11 +87,11 @@ def useful(root: Node) -> Finding:
     told = f"{_metric(metric)} {summary(score_b)} when trained on synthetic rows"
     if base.number is not None:
         told += f" (guessing: {figure(base)})"
-    if not a or a["average"][metric]["mean"].number is None or mean_b is None or base.number is None:
+    mean_a = a["average"][metric]["mean"].number if a else None
+    if mean_a is None or mean_b is None or base.number is None:
         return Finding(
             question, UNKNOWN, told + ". Without training rows there is no setting A to compare with." + once, limits
         )
-    mean_a = a["average"][metric]["mean"].number
     told += f", {summary(a['average'][metric])} when trained on real ones."
     lead = mean_a - base.number
     better = root["utility"]["higher_is_better"].get(metric).value is not False
@@ -110,9 +116,15 @@ def useful(root: Node) -> Finding:
 
 
 def _useful_images(root: Node, question: str) -> Finding:
-    limits = f"accuracy of setting B over that of setting A: good from {percent(USEFUL[0])}, partial from {percent(USEFUL[1])}"
+    limits = (
+        f"accuracy of setting B over that of setting A: good from {percent(USEFUL[0])}, partial from "
+        f"{percent(USEFUL[1])}"
+    )
     a, b = root["images"]["accuracy_a"], root["images"]["accuracy_b"]
-    told = f"A small convolutional network reaches accuracy {summary(b)} when trained on synthetic images, {figure(a)} on real ones."
+    told = (
+        f"A small convolutional network reaches accuracy {summary(b)} when trained on synthetic images, "
+        f"{figure(a)} on real ones."
+    )
     if a.number is None or b["mean"].number is None or a.number <= 0:
         return Finding(question, UNKNOWN, told, limits)
     return Finding(question, at_least(b["mean"].number / a.number, USEFUL), told, limits)
@@ -164,7 +176,8 @@ def hurt(root: Node) -> Finding:
     """Groups with fewer than FEW_ROWS real rows are named when they vanish but their scores are too noisy to grade."""
     question = "Is a class or subgroup hurt?"
     limits = (
-        f"good: none vanished and no group loses more than {GROUP_FALL[0]} between settings A and B; partial: up to {GROUP_FALL[1]}; "
+        f"good: none vanished and no group loses more than {GROUP_FALL[0]} between settings A and B; partial: up to "
+        f"{GROUP_FALL[1]}; "
         f"groups below {FEW_ROWS} real rows are not graded by their scores"
     )
     if not root["groups"]:
@@ -201,11 +214,17 @@ def hurt(root: Node) -> Finding:
 def obeys(root: Node) -> Finding:
     question = "Do the synthetic rows obey the schema?"
     limits = f"largest share of rows that break one rule: good at {SCHEMA[0]:g}, partial to {percent(SCHEMA[1])}"
+    if not root["release"]["rows"].number:
+        return Finding(question, UNKNOWN, "There are no synthetic rows.", limits)
     broken = [v for v in root["release"]["violations"] if (v["share"]["mean"].number or 0) > 0]
     if not broken:
         return Finding(question, GOOD, "Yes, all of them.", limits)
     worst = max(broken, key=lambda v: v["share"]["mean"].number or 0)
-    words = f"{len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken; most often {page.name(worst['rule'].text)} in {page.name(worst['column'].text)}, {summary(worst['share'], percent=True)} of rows."
+    words = (
+        f"{len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken; most often "
+        f"{page.name(worst['rule'].text)} in {page.name(worst['column'].text)}, "
+        f"{summary(worst['share'], percent=True)} of rows."
+    )
     return Finding(question, at_most(worst["share"]["mean"].value, SCHEMA), words, limits)
 
 
@@ -221,8 +240,8 @@ def headline(found: list[Finding]) -> str:
     """One sentence that leads with the worst news."""
     poor, partial, good = ([f.question for f in found if f.grade == g] for g in (POOR, PARTIAL, GOOD))
     judged = len(poor) + len(partial) + len(good)
-    if not judged:
-        return "Nothing that can be judged was measured."
+    if judged < ENOUGH:
+        return f"Only {judged} of {len(found)} questions could be judged: too little for a verdict."
     counts = f"Of {judged} questions that could be judged, {len(good)} good, {len(partial)} partial, {len(poor)} poor."
     if poor:
         return f"{counts} Do not rely on the synthetic rows for what is marked poor."
@@ -234,7 +253,8 @@ def headline(found: list[Finding]) -> str:
 def html(root: Node) -> str:
     found = findings(root)
     items = "".join(
-        f'<li><span class="grade {f.grade}">{WORDS[f.grade]}</span><div><p><strong>{f.question}</strong></p><p>{f.words}</p>'
+        '<li><span class="grade '
+        f'{f.grade}">{WORDS[f.grade]}</span><div><p><strong>{f.question}</strong></p><p>{f.words}</p>'
         f'<p class="note">Limits: {f.limits}.</p></div></li>'
         for f in found
     )
