@@ -14,9 +14,7 @@ RULES = {
     "unfinished": re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b"),
     "untested": re.compile(r"pytest\.(mark\.)?(" + "|".join(("sk" + "ip", "skip" + "if", "x" + "fail")) + r")\b"),
     "empty": re.compile("Not" + "ImplementedError"),
-    "machine path": re.compile(
-        r"(?<![\w./-])/(" + "|".join(("wo" + "rk", "tm" + "p", "ho" + "me", "ro" + "ot")) + r")/\w"
-    ),
+    "machine path": re.compile(r"(?<![\w./-])/(" + "|".join(("wo" + "rk", "tm" + "p", "ho" + "me")) + r")/(?!me/)\w"),
 }
 
 
