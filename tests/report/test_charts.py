@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.report import svg
-from understudy.report.charts import Mark, Reference, Series, bar_chart, category_bars, histogram, line_chart
+from understudy.report.charts import Mark, Reference, Series, bar_chart, line_chart
 from understudy.report.grids import diverging, heat_map, image_grid, png_size
+from understudy.report.shares import category_bars, histogram
 
 few = settings(max_examples=25, deadline=None)
 anything = st.text(max_size=40)

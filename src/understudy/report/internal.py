@@ -1,6 +1,6 @@
 """The internal report: compares with real rows, so it is not private and says so in red on every screen and sheet."""
 
-from understudy.report import certificate, fidelity, page, utility, verdict
+from understudy.report import certificate, fidelity, page, rows, utility, verdict
 from understudy.report.charts import Series, line_chart
 from understudy.report.grids import image_grid
 from understudy.report.node import Node, figure, summary
@@ -26,9 +26,9 @@ def render(root: Node) -> str:
             page.section("groups", "Who is hurt", utility.groups(root)),
             page.section("shapes", "Columns one by one", fidelity.shapes(root)),
             page.section("pairs", "Columns together", fidelity.pairs(root)),
-            page.section("propensity", "Real or synthetic?", fidelity.propensity(root)),
-            page.section("mmd", "Distance between the tables", fidelity.discrepancy(root)),
-            page.section("dimensions", "Binary columns", fidelity.dimension_wise(root)),
+            page.section("propensity", "Real or synthetic?", rows.propensity(root)),
+            page.section("mmd", "Distance between the tables", rows.discrepancy(root)),
+            page.section("dimensions", "Binary columns", rows.dimension_wise(root)),
             page.section("schema", "Rules of the schema", fidelity.violations(root["release"]["violations"])),
             page.section("diagnostics", "Diagnostics, not privacy evidence", _diagnostics(root["diagnostics"])),
             page.section("method", "How this was computed", _method(root)),
