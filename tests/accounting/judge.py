@@ -1,8 +1,8 @@
 """Checks that a price must pass, and the wrong versions that must not.
 
 A price is sound if it is never below the referee and precise if it is within 1 % of it. The wrong versions are the
-accountant, noise and delta mistakes found in public PATE-GAN implementations (arXiv:2406.13985), written against our own
-functions; `test_mutants.py` shows that every one of them fails a check that the right version passes.
+accountant, noise and delta mistakes found in public PATE-GAN implementations (arXiv:2406.13985), written against our
+own functions; `test_mutants.py` shows that every one of them fails a check that the right version passes.
 """
 
 import math

@@ -294,11 +294,18 @@ def _arithmetic(folder: Path, certificate: Certificate) -> list[Finding]:
     word = "within" if fits else "ABOVE"
     figures = f"recomputed {spent:.6g}, {word} the claim of {certificate.epsilon:g} at delta {certificate.delta:g}"
     findings.append(Finding("epsilon", fits, figures))
-    if not plan.valid or plan.void_reason:
-        findings.append(
-            Finding("validity", False, "the plan says that its guarantee is void, the certificate does not")
-        )
+    void = "plan.json" if not plan.valid or plan.void_reason else _void_model(folder)
+    if void:
+        findings.append(Finding("validity", False, f"{void} says that the guarantee is void, the certificate does not"))
     return findings
+
+
+def _void_model(folder: Path) -> str:
+    """model.json carries the reason why a run was void, if it was (a seeded one, for example)."""
+    if not (folder / "model.json").exists():
+        return ""
+    model = _read(folder / "model.json")
+    return "model.json" if isinstance(model, dict) and model.get("void_reason") else ""
 
 
 def _readings(folder: Path, certificate: Certificate) -> list[Finding]:

@@ -5,7 +5,7 @@ is left as an empty string with the mark `# FILL IN`. `contradiction` lets a hol
 figures.
 """
 
-import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -103,7 +103,7 @@ def _ask(key: str, hint: str, empty: str = '""') -> str:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=True)  # a JSON string is a YAML string
+    return str(yaml.safe_dump(value, default_style='"', allow_unicode=False, width=math.inf)).strip()
 
 
 def _number(value: Any) -> str:
