@@ -9,7 +9,7 @@ from understudy.report.shares import category_bars, histogram
 from understudy.report.svg import Num, esc, number
 
 SHOWN_SHAPES = 24
-SHOWN_CATEGORIES = 14
+SHOWN_CATEGORIES = 20
 SHOWN_PAIRS = 30
 TABLE_ROWS = 700
 

@@ -314,7 +314,7 @@ def log_ticks(low: Num, high: Num) -> list[Num]:
 def tick_label(value: Num) -> str:
     if value == 0:
         return "0"
-    if abs(value) >= 1e5 or abs(value) < 1e-3:
+    if abs(value) >= 1e7 or abs(value) < 1e-3:
         return short_power(value)
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 

@@ -5,9 +5,10 @@ from understudy.report.charts import Mark, Reference, bar_chart
 from understudy.report.node import Node, figure, spread, summary
 from understudy.report.svg import esc, number
 
-METRICS = {"auroc": "AUROC", "auprc": "AUPRC", "accuracy": "Accuracy", "r2": "R²", "rmse": "RMSE"}
+METRICS = {"auroc": "AUROC", "auprc": "AUPRC", "accuracy": "Accuracy", "r2": "R²", "rmse": "RMSE", "recall": "Recall"}
 BOUNDED = ("auroc", "auprc", "accuracy")
 SHOWN_GROUPS = 40
+FEW_ROWS = 30  # below this the scores of a group are too noisy to grade
 
 
 def settings(root: Node) -> str:
@@ -167,7 +168,11 @@ def _groups(kind: Node) -> str:
     rows = []
     for one in shown:
         scores = [c for m in metrics for c in (figure(one["setting_a"].get(m)), summary(one["setting_b"].get(m)))]
-        remark = "; ".join((["vanished"] if one["vanished"].value else []) + [n.text for n in one["notes"]])
+        remark = "; ".join(
+            (["vanished"] if one["vanished"].value else [])
+            + (["few rows: scores are noisy"] if (one["real_rows"].number or 0) < FEW_ROWS else [])
+            + [n.text for n in one["notes"]]
+        )
         rows.append(
             [
                 page.name(one["value"].text),

@@ -21,6 +21,7 @@ from understudy.report import page
 from understudy.report.certificate import is_void
 from understudy.report.node import Node, figure, summary
 from understudy.report.svg import Num, number
+from understudy.report.utility import FEW_ROWS
 
 GOOD, PARTIAL, POOR, UNKNOWN = "good", "partial", "poor", "unknown"
 WORDS = {GOOD: "✓ good", PARTIAL: "△ partial", POOR: "✗ poor", UNKNOWN: "not measured"}
@@ -30,7 +31,6 @@ PAIRS = (0.05, 0.15)
 TELLING = (0.60, 0.80)
 SCHEMA = (0.0, 0.01)
 GROUP_FALL = (0.05, 0.15)
-FEW_ROWS = 30
 NO_SIGNAL = 0.05
 ENOUGH = 3  # questions that must be judged before the page sums up
 
