@@ -1,7 +1,9 @@
 """Rows to features for the predictive models: [0, 1] on the training side, nothing learnt from the test side.
 
 Numeric and ordinal columns are scaled by the training rows' smallest and largest value; categories become one column
-each, from the schema; a column that may be missing gets a flag, and its gaps the training median. What the training
+each, from the schema; gaps get the training median. With `flags` a column that may be missing gets a 0/1 column that
+says where the gaps were: wanted where tables are compared (a generator may get gaps wrong), but not for the predictive
+models, whose published figures have none and among which naive Bayes suffers from many equal flags. What the training
 side did not show may leave [0, 1] on the test side, as with scikit-learn's MinMaxScaler; only absurd values (overflow,
 infinities) are cut at +-100. This is not the codec of the generators: their bounds are the schema's, these are data's.
 """
@@ -36,7 +38,7 @@ class Feature:
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """Fitted on a training side; `apply` turns any table of the same schema into float32 rows."""
+    """Fitted on a training side; `apply` gives rows of any table of the same schema (float64: naive Bayes needs it)."""
 
     features: tuple[Feature, ...]
 
@@ -50,7 +52,7 @@ class Features:
         return tuple(f.column for f in self.features for _ in range(f.width))
 
     def apply(self, table: Table) -> np.ndarray:
-        out = np.zeros((table.rows, self.width), dtype=np.float32)
+        out = np.zeros((table.rows, self.width), dtype=np.float64)
         at = 0
         for feature in self.features:
             _write(out[:, at : at + feature.width], table.values[feature.column], feature)
@@ -58,26 +60,26 @@ class Features:
         return out
 
 
-def fit(table: Table, schema: Schema, *, without: str | None = None) -> Features:
+def fit(table: Table, schema: Schema, *, without: str | None = None, flags: bool = True) -> Features:
     """Features of all columns but `without` (the one to predict)."""
     columns = [c for c in evaluated(schema) if c.name != without]
-    return Features(features=tuple(_fit_column(table.values[c.name], c) for c in columns))
+    return Features(features=tuple(_fit_column(table.values[c.name], c, flags and c.missing) for c in columns))
 
 
-def _fit_column(values: np.ndarray, column: Column) -> Feature:
+def _fit_column(values: np.ndarray, column: Column, flag: bool) -> Feature:
     if is_discrete(column) and column.kind != "ordinal":
         outcomes = len(categories(column))
         if outcomes == 2:
-            return Feature(column=column.name, onehot=(1,), binary=True, flag=column.missing)
+            return Feature(column=column.name, onehot=(1,), binary=True, flag=flag)
         if outcomes <= MOST_CATEGORIES:
-            return Feature(column=column.name, onehot=tuple(range(outcomes)), flag=column.missing)
+            return Feature(column=column.name, onehot=tuple(range(outcomes)), flag=flag)
         counts = np.bincount(values[values >= 0], minlength=outcomes)
         common = np.sort(np.argsort(-counts, kind="stable")[: MOST_CATEGORIES - 1])
-        return Feature(column=column.name, onehot=tuple(int(i) for i in common), rest=True, flag=column.missing)
+        return Feature(column=column.name, onehot=tuple(int(i) for i in common), rest=True, flag=flag)
     numeric = _numeric(values)
     known = numeric[np.isfinite(numeric)]
     if known.size == 0:
-        return Feature(column=column.name, onehot=None, flag=column.missing)
+        return Feature(column=column.name, onehot=None, flag=flag)
     low, high = float(known.min()), float(known.max())
     span = high - low
     return Feature(
@@ -86,7 +88,7 @@ def _fit_column(values: np.ndarray, column: Column) -> Feature:
         low=low,
         span=span if np.isfinite(span) and span > 0 else 1.0,
         median=float(np.median(known)),
-        flag=column.missing,
+        flag=flag,
     )
 
 

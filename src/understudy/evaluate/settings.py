@@ -246,7 +246,7 @@ def _jobs(
     groups: Mapping[str, tuple[np.ndarray, int]],
     seed: int,
 ) -> list[Job]:
-    encoder = features.fit(side.train, schema, without=target.column)
+    encoder = features.fit(side.train, schema, without=target.column, flags=False)
     tests = {
         name: TestSet(
             features=encoder.apply(table), target=target.values(table), groups=groups if name == "real" else {}
