@@ -80,6 +80,15 @@ def test_events_of_unknown_grid_are_safe_and_within_a_percent(sigma, answers, d)
     assert said >= dpa.get_epsilon_gaussian(sigma / math.sqrt(answers), d)  # real noise is covered by the same event
 
 
+@few
+@given(st.floats(2.7, 15), st.integers(1, 1500), st.floats(1e-12, 1e-3))
+def test_events_of_unknown_grid_stay_within_a_percent_of_integer_noise(sigma, answers, d):
+    if answers < 10:
+        sigma = max(sigma, 4.0)
+    exact = epsilon(times(D(sigma), answers), d)  # judged by the referee elsewhere
+    assert exact * (1 - 1e-9) <= epsilon(times(G(sigma), answers), d) <= 1.01 * exact + 1e-9
+
+
 @pytest.mark.parametrize("shifts", [(1, 1), (2, 1), (3,), (1, 1, 1)])
 @pytest.mark.parametrize("sigma", [0.7, 1.5])
 def test_vector_answers_are_covered_by_their_norm(shifts, sigma):
