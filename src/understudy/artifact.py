@@ -113,7 +113,7 @@ class Model:
         if rows < 0:
             raise UsageError(f"rows={rows} must not be negative")
         weights = self._class_weights(codec, where)
-        key = jax.random.key(secrets.randbits(32) if seed is None else seed)
+        key = jax.random.key(secrets.randbits(32) if seed is None else seed, impl="rbg")
         draw = jax.jit(self.generator.sample)
         arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
         starts = range(0, max(rows, 1), batch)
@@ -199,7 +199,9 @@ def load(folder: str | Path) -> Model:
     if document.get("format") != FORMAT:
         raise UsageError(f"{str(path)!r} has format {document.get('format')!r}; this version reads format {FORMAT}")
     if document.get("method") not in GENERATORS:
-        raise UsageError(f"{str(path)!r} was made by method {document.get('method')!r}, which this version does not know")
+        raise UsageError(
+            f"{str(path)!r} was made by method {document.get('method')!r}, which this version does not know"
+        )
     try:
         arrays = load_file(path / "weights.safetensors")
     except (OSError, SafetensorError) as error:

@@ -25,10 +25,18 @@ class Generator(Protocol):
 
     def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]: ...
 
-    def sampler(self, state: State) -> State:
-        """The part of the state that the artifact keeps: what `sample` needs."""
+    def sampler(self, state: State) -> dict[str, Array]:
+        """The part of the state that the artifact keeps: what `sample` needs, by name."""
         ...
 
     def sample(
-        self, sampler: State, classes: Int[Array, " rows"], key: PRNGKeyArray
+        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
     ) -> Float[Array, "rows width"]: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings for the artifact; `from_dict(settings, codec)` is the way back."""
+        ...
+
+    def mismatch(self, weights: Any) -> str:
+        """What is wrong with loaded weights, in words; empty when nothing is."""
+        ...

@@ -5,7 +5,7 @@ A method is a dataclass of public options that derives from `Estimator` and says
 certifying are the same for all methods and live here, in `planning.py` and in `fit.py`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -89,11 +89,15 @@ class Estimator(BaseEstimator):
         """Why the guarantee does not hold, for research presets; empty for everything else."""
         return ""
 
+    def check_options(self) -> None:
+        """Refuse options out of range, naming the option and the way out."""
+
     # -- the same for all methods --------------------------------------------------------------------------------------
     def plan(self, schema: Schema, *, rows: int | None = None) -> Plan:
         """What the fit will cost, before any row is read. `rows` is a public guess used for advice only."""
         from understudy.planning import make_plan
 
+        self.check_options()
         return make_plan(self, schema, Budget(self.epsilon, self.delta), rows)
 
     def fit(
@@ -122,7 +126,7 @@ class Estimator(BaseEstimator):
         return self.fitted.certificate
 
     @property
-    def history(self) -> dict[str, list[float]]:
+    def history(self) -> Mapping[str, list[float]]:
         """Figures of every round, computed from released values only."""
         return self.fitted.history
 
@@ -139,3 +143,15 @@ class Estimator(BaseEstimator):
 
     def save(self, folder: str | Path) -> Path:
         return self.fitted.save(folder)
+
+
+def check_positive(**options: float) -> None:
+    for name, value in options.items():
+        if not value > 0:
+            raise UsageError(f"{name}={value} must be greater than 0")
+
+
+def check_choice(**options: tuple[Any, tuple[Any, ...]]) -> None:
+    for name, (value, allowed) in options.items():
+        if value not in allowed:
+            raise UsageError(f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}")

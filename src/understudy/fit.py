@@ -74,21 +74,24 @@ def fit(
         curator = Curator(table, schema, ledger, noise)
     else:
         seed = record["seed"]
+        assert store is not None
         ledger = Ledger.reopen(plan, store.ledger_path)
         curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
     try:
         told.tell("estimate")
         resolved, counts, opening = open_conversation(estimator, curator, schema, plan, told)
-        key_init, key_rounds = jax.random.split(jax.random.key(seed))
-        state = opening.generator.init(key_init, opening.hints)
+        key_init, key_rounds = jax.random.split(public_key(seed))
+        state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
         history: dict[str, list[float]] = {}
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism).value
             told.rounds = opening.rounds
-            if record is not None:
+            if store is not None and record is not None:
                 state, history = store.restore(conversation, state)
             elif store is not None:
-                store.save_once(conversation, {"seed": seed, "transcript": curator.transcript, **fingerprint(plan, schema)})
+                store.save_once(
+                    conversation, {"seed": seed, "transcript": curator.transcript, **fingerprint(plan, schema)}
+                )
             state, history = talk(opening, conversation, state, key_rounds, store, told, history, ledger)
         told.tell("finish", told.rounds)
         model = Model(
@@ -158,6 +161,15 @@ def talk(
     return state, history
 
 
+def public_key(seed: int) -> Any:
+    """Key of public randomness: initial weights, latent noise. XLA's own generator compiles and runs faster than Threefry."""
+    return jax.random.key(seed, impl="rbg")
+
+
+def as_arrays(hints: Any) -> Any:
+    return jax.tree.map(lambda value: np.asarray(value, np.float32), hints)
+
+
 def fingerprint(plan: Plan, schema: Schema) -> dict[str, Any]:
     return {"plan": plan.to_dict(), "schema": schema.fingerprint()}
 
@@ -172,5 +184,7 @@ def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool
         raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; run without --resume")
     record = store.record()
     if {name: record.get(name) for name in ("plan", "schema")} != fingerprint(plan, schema):
-        raise UsageError("the checkpoint belongs to another plan or schema; use the same options, or run without --resume")
+        raise UsageError(
+            "the checkpoint belongs to another plan or schema; use the same options, or run without --resume"
+        )
     return record

@@ -6,6 +6,7 @@ calibration solves for, and w_i is the share of the squared privacy loss that re
 """
 
 import math
+from functools import partial
 
 import dp_accounting as dpa
 
@@ -53,23 +54,18 @@ def preparation(estimator: Estimator, schema: Schema, budget: Budget) -> list[An
     groups = schema.estimates
     releases = []
     for group, columns in groups.items():
-        mechanism = estimate_mechanism(schema, group, budget.delta, 1.0)
-        what = "categories" if isinstance(mechanism, PrivateCategories) else "bounds"
+        what = "categories" if columns[0].kind == "categorical" else "bounds"
         detail = f"{what} of {len(columns)} column{'s' if len(columns) > 1 else ''}"
-        releases.append(
-            Announced(
-                f"estimate {group}",
-                estimator.estimate_share / len(groups),
-                lambda z, group=group: estimate_mechanism(schema, group, budget.delta, z).event,
-                detail=detail,
-            )
-        )
+        event = partial(estimate_event, schema, group, budget.delta)
+        releases.append(Announced(f"estimate {group}", estimator.estimate_share / len(groups), event, detail=detail))
     if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
         what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
         releases.append(Announced("class histogram", HISTOGRAM_WEIGHT, dpa.GaussianDpEvent, detail=what))
     spent = sum(release.weight for release in releases)
     if spent >= 0.9:
-        raise UsageError(f"estimate_share={estimator.estimate_share} leaves nothing to learn from; use a value below 0.8")
+        raise UsageError(
+            f"estimate_share={estimator.estimate_share} leaves nothing to learn from; use a value below 0.8"
+        )
     return releases
 
 
@@ -80,6 +76,10 @@ def estimate_mechanism(schema: Schema, group: str, delta: float, z: float) -> Pr
         lists = sum(members[0].kind == "categorical" for members in schema.estimates.values())
         return PrivateCategories(z, THRESHOLD_DELTA * delta / lists, schema.max_rows_per_unit)
     return PrivateBounds(z, schema.max_rows_per_unit, len(columns), datetimes=columns[0].kind == "datetime")
+
+
+def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.DpEvent:
+    return estimate_mechanism(schema, group, delta, z).event
 
 
 def describe_unit(schema: Schema) -> str:

@@ -40,7 +40,9 @@ def vectors(rows, width):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 12).flatmap(lambda n: st.tuples(vectors(n, 3), st.lists(st.integers(0, 3), min_size=n, max_size=n))))
+@given(
+    st.integers(1, 12).flatmap(lambda n: st.tuples(vectors(n, 3), st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+)
 def test_noisy_sum_moves_by_at_most_the_grid_when_a_unit_leaves(case):
     rows, units = np.array(case[0], np.float64), np.array(case[1], np.uint64)
     classes = (np.arange(len(rows)) % 2).astype(np.int32)
@@ -105,7 +107,9 @@ def test_exact_label_counts_are_told_from_noisy_ones():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=10), st.integers(2, 6))
+@given(
+    st.lists(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=10), st.integers(2, 6)
+)
 def test_column_histograms_move_by_at_most_one_cell_a_column(rows, cells):
     values = np.array(rows, np.float32)
     edges = np.sort(np.random.default_rng(cells).random((3, cells + 1)), axis=1)

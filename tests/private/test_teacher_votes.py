@@ -56,7 +56,9 @@ def without_shard(shards, c, k):
 @pytest.mark.parametrize("answers", ["score", "share", "label"])
 def test_one_shard_moves_every_answer_of_its_class_by_at_most_one_vote(answers):
     subject = mechanism(answers=answers)
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
     full = votes_of(subject, shards, held, question())
     for c, k in [(0, 0), (0, 8), (1, 2)]:
         less = votes_of(subject, without_shard(shards, c, k), held, question())
@@ -87,7 +89,9 @@ class OneDiscriminator(TeacherVotes):
 @pytest.mark.parametrize("mutant", [SharedNormalisation, OneDiscriminator])
 def test_teachers_that_see_other_shards_are_caught(mutant):
     subject = mutant(**mechanism(answers="score").__dict__)
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
     rows = shards.rows.at[0, 0].set(40.0)
     shards = Shards(rows, shards.mask.at[0, 0].set(1.0))
     full = votes_of(subject, shards, held, question())
@@ -113,7 +117,9 @@ def test_tape_has_one_number_per_answer_at_the_scale_of_the_grid():
 
 def test_answers_are_votes_plus_the_tape_and_nothing_else():
     subject = mechanism(answers="share")
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
     noise = jnp.arange(14, dtype=jnp.int32).reshape(2, 7) * 10
     _, plain = subject.answer(shards, held, question(), jnp.zeros((2, 7), jnp.int32), jax.random.key(0))
     _, noisy = subject.answer(shards, held, question(), noise, jax.random.key(0))
@@ -123,7 +129,9 @@ def test_answers_are_votes_plus_the_tape_and_nothing_else():
 
 def test_label_answers_are_the_thresholded_share():
     subject = mechanism(answers="label")
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
     noise = jnp.full((2, 7), 1000, jnp.int32)
     _, answer = subject.answer(shards, held, question(), noise, jax.random.key(0))
     assert set(np.unique(np.asarray(answer))) == {1.0}
@@ -131,7 +139,9 @@ def test_label_answers_are_the_thresholded_share():
 
 def test_teachers_that_do_not_exist_do_not_vote():
     subject = mechanism(answers="share", teachers=(9, 1))
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
     assert votes_of(subject, shards, held, question())[1].max() <= 1
 
 
@@ -146,7 +156,9 @@ def test_teachers_learn_to_tell_rows_from_fakes():
     """Rows around +2, fakes around -2: the votes must say so, or the training does nothing."""
     rows = Encoded(np.random.default_rng(0).normal(2, 1, (200, WIDTH)).astype(np.float32), np.zeros(200, np.int32))
     subject = mechanism(teachers=(20,), answers="share", capacity=30)
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(rows, np.arange(200, dtype=np.uint64), True, SeededNoise(1)))
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(rows, np.arange(200, dtype=np.uint64), True, SeededNoise(1))
+    )
     practice = jnp.asarray(np.random.default_rng(1).normal(-2, 1, (20, 1, 16, WIDTH)), jnp.float32)
     judged = jnp.concatenate([jnp.full((1, 1, WIDTH), 2.0), jnp.full((1, 1, WIDTH), -2.0)], axis=1)
     found = votes_of(subject, shards, held, Judgement(practice, judged))

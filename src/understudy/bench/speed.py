@@ -76,7 +76,9 @@ def one_round(teachers: int, repeats: int = 7) -> dict[str, float]:
     data, held = mechanism.prepare(encoded, np.arange(len(rows), dtype=np.uint64), True, SeededNoise(0))
     data, held = jax.tree.map(jnp.asarray, (data, held))
     zeros = np.zeros((1, FEATURES), np.float32)
-    start = Start(zeros, zeros, np.ones((1, 1), np.float32), zeros[0] + 0.5, zeros[0] + 0.5, zeros[0])
+    start = Start(
+        zeros, zeros, np.ones((1, 1), np.float32), zeros[0] + 0.5, zeros[0] + 0.5, zeros[0], np.ones((1, 1), np.float32)
+    )
     state = generator.init(jax.random.key(0), start)
     tape = jnp.zeros((1, 1, BATCH), jnp.int32)
     keys = jax.random.key(1), jax.random.key(2)
@@ -182,10 +184,10 @@ def main(part: str, size: str, rows: str = "0") -> None:
     if part == "peak":
         with tempfile.TemporaryDirectory() as folder:
             write_samples(toy_model(), int(rows), Path(folder) / "rows.parquet")
-        print(peak_mb())
+        sys.stdout.write(f"{peak_mb()}\n")
         return
     parts = {"round": round_part, "teachers": teachers_part, "sample": sample_part, "memory": memory_part}
-    print(json.dumps(parts[part](quick)))
+    sys.stdout.write(json.dumps(parts[part](quick)) + "\n")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ class Start(NamedTuple):
     rates: np.ndarray  # [width] overall rate of binary and one-hot coordinates
     scales: np.ndarray  # [width] unit of a discrete coordinate's score
     threshold: np.ndarray  # [width] y above it means 1, for binary coordinates
+    trust: np.ndarray  # [classes, 1] between 0 and 1: how far a class's answers stand out from their noise
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,17 @@ class Copula:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         width = self.heads.width
         per_class = {"location": (self.classes, width), "log_scale": (self.classes, width)}
-        hidden = {"inner": (self.latent + self.classes, self.hidden), "bias": (self.hidden,), "outer": (self.hidden, width)}
-        return per_class | {"mix": (self.latent, width)} | hidden | dict.fromkeys(("rates", "scales", "threshold"), (width,))
+        hidden = {
+            "inner": (self.latent + self.classes, self.hidden),
+            "bias": (self.hidden,),
+            "outer": (self.hidden, width),
+        }
+        return (
+            per_class
+            | {"mix": (self.latent, width)}
+            | hidden
+            | dict.fromkeys(("rates", "scales", "threshold"), (width,))
+        )
 
     def scores(self, params: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
         """y, before it becomes a row."""

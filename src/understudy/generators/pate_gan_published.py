@@ -6,6 +6,7 @@ paper's stopping rule does to the guarantee is said in `recipes/pate_gan_publish
 """
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -96,14 +97,14 @@ class PublishedGenerator:
 
     def mismatch(self, weights: Any) -> str:
         sizes = (*self.sizes, self.heads.width)
-        shapes = {f"weight{i}": pair for i, pair in enumerate(zip(sizes[:-1], sizes[1:], strict=True))}
+        shapes = {f"weight{i}": pair for i, pair in enumerate(pairwise(sizes))}
         return mismatch(weights, shapes | {f"bias{i}": (size,) for i, size in enumerate(sizes[1:])})
 
 
 def mlp_init(key: PRNGKeyArray, sizes: tuple[int, ...]) -> Params:
     """Xavier initialisation, as in the paper."""
     params = {}
-    for i, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         limit = np.sqrt(6.0 / (fan_in + fan_out))
         key, key_weight = jax.random.split(key)
         params[f"weight{i}"] = jax.random.uniform(key_weight, (fan_in, fan_out), minval=-limit, maxval=limit)

@@ -6,4 +6,13 @@ from understudy.private.release import Release
 from understudy.private.rounds import Conversation, Mechanism
 from understudy.private.table import PrivateTable
 
-__all__ = ["Conversation", "Curator", "Mechanism", "NoiseSource", "PrivateTable", "Release", "SecureNoise", "SeededNoise"]
+__all__ = [
+    "Conversation",
+    "Curator",
+    "Mechanism",
+    "NoiseSource",
+    "PrivateTable",
+    "Release",
+    "SecureNoise",
+    "SeededNoise",
+]

@@ -18,7 +18,9 @@ from safetensors.numpy import load, save
 from understudy.errors import UsageError
 from understudy.private.rounds import Conversation
 
-MARK = "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
+MARK = (
+    "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
+)
 
 
 class Checkpoint:
@@ -63,7 +65,9 @@ class Checkpoint:
         try:
             return dict(json.loads((self.folder / "record.json").read_text()))
         except (OSError, json.JSONDecodeError):
-            raise UsageError(f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without --resume") from None
+            raise UsageError(
+                f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without --resume"
+            ) from None
 
     def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
         """Put shards, teachers, keys and tape back; returns the generator's state and the extra values."""
@@ -92,11 +96,11 @@ class Checkpoint:
         os.replace(scratch, self.folder / name)
 
 
-def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, Any]]:
-    return {f"{name}/{i}": np.ascontiguousarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
+def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    return {f"{name}/{i}": np.asarray(leaf, order="C") for i, leaf in enumerate(jax.tree.leaves(tree))}
 
 
-def unflat(name: str, like: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+def unflat(name: str, like: Any, arrays: dict[str, np.ndarray[Any, np.dtype[Any]]]) -> Any:
     """Arrays back into the structure of `like`; shapes are those of the checkpoint."""
     leaves, structure = jax.tree.flatten(like)
     return jax.tree.unflatten(structure, [jax.numpy.asarray(arrays[f"{name}/{i}"]) for i in range(len(leaves))])

@@ -9,7 +9,6 @@ checkpoint with the same tape and the same keys, so it releases the same answers
 accepts the repetition only with the tape's own digest.
 """
 
-from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import dp_accounting as dpa

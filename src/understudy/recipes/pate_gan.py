@@ -14,10 +14,11 @@ import numpy as np
 
 from understudy.accounting import Budget, Plan
 from understudy.errors import UsageError
-from understudy.estimator import Announced, Estimator, Opening
+from understudy.estimator import Announced, Estimator, Opening, check_choice, check_positive
 from understudy.generators.pate_gan import PateGanGenerator
 from understudy.nn.heads import Heads
 from understudy.private import Curator
+from understudy.private.mechanisms.categories import LARGEST_LIST
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
 from understudy.schema import Codec, Schema
@@ -44,17 +45,39 @@ class PateGan(Estimator):
     latent: int = 8
     hidden: int = 32
     student_hidden: int = 64
-    teacher_rate: float = 0.1
-    teacher_decay: float = 0.01
+    teacher_rate: float | None = None
+    teacher_decay: float | None = None
     student_rate: float = 1e-3
-    student_decay: float = 1e-2
-    generator_rate: float = 1e-3
+    student_decay: float = 1.0
+    generator_rate: float = 1e-4
     noise: Literal["gaussian", "laplace"] = "gaussian"
     answers: Literal["score", "share", "label"] = "score"
     replay: bool = True
     marginals_share: float = 0.2
-    moments_share: float = 0.5
-    votes_share: float = 0.2
+    moments_share: float = 0.6
+    votes_share: float = 0.1
+
+    def check_options(self) -> None:
+        check_positive(
+            rounds=self.rounds,
+            judged=self.judged,
+            practice=self.practice,
+            teacher_steps=self.teacher_steps,
+            student_steps=self.student_steps,
+            generator_steps=self.generator_steps,
+            batch=self.batch,
+            latent=self.latent,
+            hidden=self.hidden,
+            student_hidden=self.student_hidden,
+            rows_per_teacher=self.rows_per_teacher,
+            marginals_share=self.marginals_share,
+            votes_share=self.votes_share,
+        )
+        if self.teachers is not None:
+            check_positive(teachers=self.teachers)
+        if self.moments_share < 0.0:
+            raise UsageError(f"moments_share={self.moments_share} must not be negative; 0 switches the moments off")
+        check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("score", "share", "label")))
 
     def announce(self, schema: Schema) -> list[Announced]:
         start = announce_start(self.marginals_share, self.moments_share)
@@ -77,7 +100,9 @@ class PateGan(Estimator):
         teachers, capacity = self._ensemble(counts, schema)
         touched = classes_per_unit(schema)
         sigma = self._sigma(plan.parameters["noise"][VOTES], touched)
-        mechanism = self._votes(teachers, capacity, touched, sigma)
+        blur = sigma / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
+        start = start._replace(trust=1.0 / (1.0 + (blur / USEFUL_SHARE) ** 2))
+        mechanism = self._votes(teachers, capacity, touched, sigma, codec.width)
         generator = self._generator(heads, codec.class_count)
         return Opening(generator, start, VOTES, mechanism, self.rounds, marginals)
 
@@ -94,11 +119,13 @@ class PateGan(Estimator):
                 "rows per class; give `rows` in the schema (if the count is public) or --rows to see what to expect"
             )
             return notes
-        classes = len(schema.column(schema.label).outcomes) if is_conditional(schema) else 1
+        classes = class_count(schema)
         counts = np.full(classes, rows / classes)
         teachers = self._ensemble(counts, schema)[0][0]
         blur = sigma / math.sqrt(answers) / teachers
-        notes.append(f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share")
+        notes.append(
+            f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share"
+        )
         if blur > USEFUL_SHARE:
             notes.append(
                 "the votes will be mostly noise and the result will rest on the paid marginals and moments; what would help: "
@@ -127,7 +154,14 @@ class PateGan(Estimator):
         """Noise in votes from the noise multiplier: times the sensitivity of one answer over the classes a unit touches."""
         return z * (math.sqrt(touched) if self.noise == "gaussian" else touched)
 
-    def _votes(self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float) -> TeacherVotes:
+    def _votes(
+        self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float, width: int = 1
+    ) -> TeacherVotes:
+        """Weak teachers on purpose: with few rows in many dimensions an unrestrained teacher knows its own rows by heart and
+        calls everything else fake. Decay of the order of the noise in a shard's mean keeps logits near one and votes useful.
+        """
+        decay = 0.5 * math.sqrt(width / self.rows_per_teacher) if self.teacher_decay is None else self.teacher_decay
+        rate = 0.5 / max(decay, 1.0) if self.teacher_rate is None else self.teacher_rate
         return TeacherVotes(
             teachers=teachers,
             capacity=capacity,
@@ -136,8 +170,8 @@ class PateGan(Estimator):
             kind=self.noise,
             sigma=sigma,
             answers=self.answers,
-            learning_rate=self.teacher_rate,
-            weight_decay=self.teacher_decay,
+            learning_rate=rate,
+            weight_decay=decay,
         )
 
     def _generator(self, heads: Heads, classes: int) -> PateGanGenerator:
@@ -152,10 +186,16 @@ def is_conditional(schema: Schema) -> bool:
     return schema.label_kind in ("binary", "multiclass")
 
 
+def class_count(schema: Schema) -> int:
+    """Number of classes as far as it is public; a label whose categories are still to be found could have any number."""
+    if schema.label is None or not is_conditional(schema):
+        return 1
+    column = schema.column(schema.label)
+    return len(column.outcomes) if column.resolved else LARGEST_LIST
+
+
 def classes_per_unit(schema: Schema) -> int:
     """How many classes one unit can have rows in: 1 at row level, where the classes are disjoint data."""
     if not is_conditional(schema) or schema.unit is None:
         return 1
-    column = schema.column(schema.label)
-    known = len(column.outcomes) if column.resolved else schema.max_rows_per_unit
-    return min(known, schema.max_rows_per_unit)
+    return min(class_count(schema), schema.max_rows_per_unit)

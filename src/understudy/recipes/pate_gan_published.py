@@ -1,8 +1,8 @@
 """The preset `as-published`: Algorithm 1, its hyper-parameters, its moments accountant and its stopping rule, for research.
 
 Its certificate is void: the number of rounds is chosen by a data-dependent epsilon, which is itself private (the paper's
-Algorithm 1 does not have the guarantee it claims; see docs/pate-gan.md). Rows are still partitioned by a keyed hash and columns are
-still scaled by public bounds, so that those mistakes of public implementations are not repeated here.
+Algorithm 1 does not have the guarantee it claims; see docs/pate-gan.md). Rows are still partitioned by a keyed hash and
+columns are still scaled by public bounds, so that those mistakes of public implementations are not repeated here.
 """
 
 import math
@@ -13,7 +13,7 @@ import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Charge, Plan
-from understudy.estimator import Announced, Estimator, Opening
+from understudy.estimator import Announced, Estimator, Opening, check_positive
 from understudy.generators.pate_gan_published import PublishedGenerator
 from understudy.nn.heads import Heads
 from understudy.private import Curator
@@ -38,7 +38,20 @@ class PateGanAsPublished(Estimator):
 
     @property
     def void_reason(self) -> str:
-        return "as published: training stops by a data-dependent epsilon, which is itself private; the guarantee is void"
+        return (
+            "as published: training stops by a data-dependent epsilon, which is itself private; the guarantee is void"
+        )
+
+    def check_options(self) -> None:
+        check_positive(
+            inverse_scale=self.inverse_scale,
+            batch=self.batch,
+            teacher_steps=self.teacher_steps,
+            student_steps=self.student_steps,
+            rate=self.rate,
+            max_rounds=self.max_rounds,
+            teachers=self.teachers or 1,
+        )
 
     def conditional(self, schema: Schema) -> bool:
         return False

@@ -103,14 +103,16 @@ def starting_point(
         moments = np.zeros((classes, heads.width)), np.ones((classes, heads.width)), np.full((classes, 1), 0.5)
     first, variance, error = moments
     location = first.copy()
-    rate = np.clip(rates + scales * first, 0.25 * np.minimum(rates, 1.0 - rates), 1.0 - 0.25 * np.minimum(rates, 1.0 - rates))
+    rate = np.clip(
+        rates + scales * first, 0.25 * np.minimum(rates, 1.0 - rates), 1.0 - 0.25 * np.minimum(rates, 1.0 - rates)
+    )
     threshold = ndtri(1.0 - rates)
     binary, onehot = heads.coordinates("binary"), heads.coordinates("onehot")
     location[:, binary] = (threshold - ndtri(1.0 - rate))[:, binary]
     location[:, onehot] = np.log(rate)[:, onehot]
     signal = np.maximum((first**2).mean(axis=1, keepdims=True), 1e-3)
     tether = np.maximum(np.sqrt(signal * error**2 / (signal + error**2)), 0.01)
-    return Start(location, 0.5 * np.log(variance), tether, rates, scales, threshold)
+    return Start(location, 0.5 * np.log(variance), tether, rates, scales, threshold, np.ones((classes, 1)))
 
 
 def garrote(values: np.ndarray, error: np.ndarray, strength: float = 1.0) -> np.ndarray:

@@ -43,7 +43,7 @@ class ColumnHistograms:
 
     def ones(self, values: Values, noise: NoiseSource) -> Floats:
         """How often each binary or one-hot coordinate is 1; at most one coordinate of a block is."""
-        counts = (values > 0.5).sum(axis=0)
+        counts: Floats = np.asarray((values > 0.5).sum(axis=0), np.float64)
         return counts + noise.draw("gaussian", self.deviation, counts.shape).astype(np.float64)
 
 

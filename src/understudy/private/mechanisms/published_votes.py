@@ -1,6 +1,6 @@
 """PATE votes with the published, data-dependent price. NOT a valid guarantee; for research.
 
-Both counts get Laplace noise of scale 1/lambda and the larger wins (PATE 2017). The price of each answer is the paper's Theorem 5,
+Both counts get Laplace noise of scale 1/lambda and the larger wins (PATE 2017). The price of each answer is Theorem 5,
 
     alpha(l) <= min{ 2 lambda^2 l (l + 1),  log( (1 - q) ((1 - q) / (1 - e^{2 lambda} q))^l + q e^{2 lambda l} ) },
     q = (2 + lambda |n0 - n1|) / (4 exp(lambda |n0 - n1|)),

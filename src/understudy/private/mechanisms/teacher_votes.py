@@ -78,7 +78,7 @@ class TeacherVotes:
         shards = build_shards(encoded.rows, encoded.classes, teacher, len(counts), most, self.capacity, noise)
         width = encoded.rows.shape[1]
         weight, bias = np.zeros((len(counts), most, width), np.float32), np.zeros((len(counts), most), np.float32)
-        return shards, Teachers(weight, bias)
+        return shards, Teachers(jnp.asarray(weight), jnp.asarray(bias))
 
     def answer(
         self, data: Shards, held: Teachers, query: Judgement, noise: Int[Array, "classes judged"], key: PRNGKeyArray
