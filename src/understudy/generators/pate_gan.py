@@ -103,7 +103,12 @@ class PateGanGenerator:
         key_student, key_generator = jax.random.split(key)
         state, student_loss = self._learn_student(state, key_student)
         state, generator_loss = self._learn_generator(state, key_generator)
-        return state, {"student_loss": student_loss, "generator_loss": generator_loss, "share": answer.mean()}
+        trust = state.start.trust  # a class whose answers are noise would hide the others' mean
+        return state, {
+            "student_loss": student_loss,
+            "generator_loss": generator_loss,
+            "share": (trust * answer).sum() / (trust.sum() * self.judged),
+        }
 
     def sampler(self, state: PateGanState) -> Params:
         return state.generator | self.network.fixed(state.start)
