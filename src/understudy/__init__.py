@@ -24,6 +24,7 @@ _SURFACE = {
     "Plan": "understudy.accounting",
     "Certificate": "understudy.accounting",
     "METHODS": "understudy.estimators",
+    "MeanEmbedding": "understudy.estimators",
     "PateGan": "understudy.estimators",
     "method": "understudy.estimators",
     "Model": "understudy.artifact",

@@ -42,6 +42,7 @@ FORMAT = 1
 BATCH = 65_536
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
 GENERATORS = {
+    "mean-embedding": "understudy.generators.mean_embedding:MeanEmbeddingGenerator",
     "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
     "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
 }

@@ -6,6 +6,7 @@ from typing import Any
 from understudy.errors import UsageError
 
 METHODS = {
+    "mean-embedding": "understudy.recipes.mean_embedding:MeanEmbedding",
     "pate-gan": "understudy.recipes.pate_gan:PateGan",
     "pate-gan-as-published": "understudy.recipes.pate_gan_published:PateGanAsPublished",
 }

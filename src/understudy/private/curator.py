@@ -18,6 +18,7 @@ from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.private.mechanisms.column_histograms import ColumnHistograms, Floats
 from understudy.private.mechanisms.histogram import ClassHistogram
 from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum, Vectors
+from understudy.private.mechanisms.second_moments import ClassFeatureMap, SecondMoments
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Ints
 from understudy.private.release import Release
@@ -80,8 +81,13 @@ class Curator:
         if isinstance(mechanism, PrivateBounds):
             values = np.concatenate([to_numbers(table._column(column.name), column) for column in columns])
             return list(mechanism.release(values, self._noise))
-        keys, present = to_texts(table._column(columns[0].name), columns[0])
-        return list(mechanism.release(keys, table._unit_ids()[present], self._noise))
+        keys: list[str] = []
+        units = []
+        for column in columns:
+            found, present = to_texts(table._column(column.name), column)
+            keys += found
+            units.append(table._unit_ids()[present])
+        return list(mechanism.release(keys, np.concatenate(units), self._noise))
 
     # -- from here on the schema is resolved --------------------------------------------------------------------------
     def adopt(self, codec: Codec) -> Release[None]:
@@ -121,8 +127,22 @@ class Curator:
         self._encoded = encoded._replace(rows=marginals.view(encoded.rows))
         return Release(None, dpa.NoOpDpEvent())
 
-    def feature_sum(self, purpose: str, mechanism: NoisySum, features: FeatureMap) -> Release[Vectors]:
-        """Noisy per-class sums of a public feature map of the rows, clipped to norm 1 per unit."""
+    def feature_sum(
+        self, purpose: str, mechanism: NoisySum, features: FeatureMap, *, pooled: bool = False
+    ) -> Release[Vectors]:
+        """Noisy per-class sums (`pooled`: one sum) of a public feature map of the rows, clipped to norm 1 per unit."""
+        codec, encoded = self._inside()
+
+        def compute() -> Any:
+            units = None if self._schema.unit is None else self._rows()._unit_ids()
+            rows, classes = encoded.rows, np.zeros_like(encoded.classes) if pooled else encoded.classes
+            count = 1 if pooled else codec.class_count
+            return mechanism.release(rows, classes, count, units, features, self._noise).tolist()
+
+        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
+
+    def second_moments(self, purpose: str, mechanism: SecondMoments, features: ClassFeatureMap) -> Release[Vectors]:
+        """Noisy per-class sums of products of a public vector's coordinates, clipped to norm 1 per unit."""
         codec, encoded = self._inside()
 
         def compute() -> Any:

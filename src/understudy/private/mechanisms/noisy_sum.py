@@ -55,16 +55,16 @@ class NoisySum:
         return (total + noise.draw("gaussian", GRID * self.sigma, total.shape)) / GRID
 
 
-def on_grid(vectors: Vectors, owner: Ints) -> IntVectors:
-    """Clip every owner's vectors to joint norm 1 and put them on the grid; the integer norms are at most `GRID`, exactly."""
+def on_grid(vectors: Vectors, owner: Ints, grid: int = GRID) -> IntVectors:
+    """Clip every owner's vectors to joint norm 1 and put them on the grid; the integer norms are at most `grid`, exactly."""
     finite = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
     squares = np.bincount(owner, (finite * finite).sum(axis=1), minlength=1)
-    scale = GRID / np.sqrt(np.maximum(squares, 1.0))[owner]
+    scale = grid / np.sqrt(np.maximum(squares, 1.0))[owner]
     steps = np.trunc(finite * scale[:, None]).astype(np.int64)
     # Floating point may leave a norm one part in 1e16 too long: such an owner is left out instead of trusted.
     lengths = np.zeros(len(squares), np.int64)
     np.add.at(lengths, owner, (steps * steps).sum(axis=1))
-    steps[lengths[owner] > GRID * GRID] = 0
+    steps[lengths[owner] > grid * grid] = 0
     return steps
 
 

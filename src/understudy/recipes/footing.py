@@ -1,0 +1,226 @@
+"""The common footing of a table's columns: three paid answers about one-way marginals, for methods that need tails and atoms.
+
+    column cells 1, 2    counts of numeric columns over cells that grow finer where the rows are
+    column marginals     counts over the final cells, and of every outcome of binary and one-hot columns
+
+Cells are cut at normal scores (public levels Phi(-3) .. Phi(3)), so that tails keep their resolution, and in whole-number
+columns half-way between numbers, so that a cell can be a single number. Rows whose value is missing are left out of a
+column's cells. Many columns of the same kind and the same public bounds (samples of a signal, pixels) share one distribution:
+their counts are averaged, and the whole group costs as much as one column. Sensitivity: one cell of every column or group,
+norm sqrt(columns + blocks) per row, clipped to that per unit (`NoisySum`).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import dp_accounting as dpa
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from understudy.accounting import Plan
+from understudy.estimator import Announced
+from understudy.marginals import Marginals, cumulative
+from understudy.nn.heads import Heads
+from understudy.private import Curator
+from understudy.private.mechanisms.noisy_sum import NoisySum
+from understudy.schema import Codec
+
+PURPOSES = ("column cells 1", "column cells 2", "column marginals")
+SHARES = (0.2, 0.3, 0.5)  # of the weight of the footing
+ALIKE = 50  # so many columns with the same kind and bounds count as one group
+LARGEST = 3.0  # scores are clipped here
+HEAVY = 0.2  # a cell with more of a column's rows than this is treated as one value
+
+
+class Footing(NamedTuple):
+    """Released distribution functions and rates, and what a row looks like through them."""
+
+    marginals: Marginals
+    flags: np.ndarray  # int [d]: the coordinate that says a numeric value is missing, -1 where there is none
+    atoms: np.ndarray  # bool [d, cells]: cells that hold (nearly) one value
+    group: np.ndarray  # int [d]: columns with the same number share cells and distribution
+
+    def cells(self, rows: np.ndarray) -> np.ndarray:
+        """Cell of every numeric value, -1 where it is missing."""
+        return cells_of(rows, self.marginals.numeric, self.flags, self.marginals.edges)
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        """z = Phi^{-1}(F(x)), the middle of the cell for atoms; 0 for missing values."""
+        edges, cdf = self.marginals.edges.astype(np.float64), self.marginals.cdf.astype(np.float64)
+        cell = self.cells(rows)
+        z = np.zeros((len(rows), len(edges)))
+        for j, column in enumerate(self.marginals.numeric):
+            at = np.maximum(cell[:, j], 0)
+            share = np.interp(rows[:, column], edges[j], cdf[j])
+            share = np.where(self.atoms[j, at], 0.5 * (cdf[j, at] + cdf[j, at + 1]), share)
+            z[:, j] = np.where(cell[:, j] < 0, 0.0, score(share))
+        return z
+
+    def score_of_latent(self, latent: np.ndarray) -> np.ndarray:
+        """[points, d]: what z a standard normal latent value becomes in each column once it went through cells and back."""
+        cdf = self.marginals.cdf.astype(np.float64)
+        share = ndtr(latent)
+        z = np.zeros((len(latent), len(cdf)))
+        for j in range(len(cdf)):
+            at = np.clip(np.searchsorted(cdf[j], share, side="right") - 1, 0, cdf.shape[1] - 2)
+            z[:, j] = score(np.where(self.atoms[j, at], 0.5 * (cdf[j, at] + cdf[j, at + 1]), share))
+        return z
+
+
+def score(share: np.ndarray) -> np.ndarray:
+    return np.clip(ndtri(share), -LARGEST, LARGEST)
+
+
+def announce_footing(weight: float) -> list[Announced]:
+    details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
+    return [
+        Announced(purpose, weight * share, dpa.GaussianDpEvent, detail=detail)
+        for purpose, share, detail in zip(PURPOSES, SHARES, details, strict=True)
+    ]
+
+
+def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Footing:
+    """Three answers, each cutting cells by what the last one found."""
+    heads = Heads.of(codec.blocks, codec.width)
+    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
+    discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
+    blocks = sum(block.head != "numeric" for block in codec.blocks)
+    flags, steps, group = describe(codec)
+    groups = int(group.max()) + 1 if len(group) else 0
+    sigma = [plan.parameters["noise"][purpose] for purpose in PURPOSES]
+    noise = sigma[-1] * math.sqrt(max(groups + blocks, 1))
+    size = int(np.clip(2.0 * math.sqrt(rows / noise), 4, 40))
+    edges = first_edges(steps, size)
+    prior = np.diff(edges, axis=1)
+    for number in range(2):
+        if groups == 0:
+            break
+        norm = math.sqrt(groups)
+        features = counter(numeric, flags, edges, group, np.zeros(0, np.int32), norm)
+        found = curator.feature_sum(PURPOSES[number], NoisySum(sigma[number]), features, pooled=True).value[0]
+        counts = found.reshape(groups, size)[group] * norm
+        mass = blend(counts, prior * rows, sigma[number] * norm)
+        edges, prior = recut(edges, mass, steps, size)
+    norm = math.sqrt(max(groups + blocks, 1))
+    features = counter(numeric, flags, edges, group, discrete, norm)
+    found = curator.feature_sum(PURPOSES[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
+    mass = blend(found[: groups * size].reshape(groups, size)[group], prior * rows, noise) if groups else prior
+    cdf = cumulative(mass + 1e-7 * rows) if groups else np.zeros((0, size + 1))
+    rates = np.full(codec.width, 0.5)
+    rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, noise)
+    marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
+    single = (np.diff(edges, axis=1) < 1.5 * steps[:, None]) & (steps[:, None] > 0)
+    heavy = np.diff(cdf, axis=1) > HEAVY if groups else single
+    return Footing(marginals, flags, single | heavy, group)
+
+
+def describe(codec: Codec) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per numeric coordinate, from the schema: its missing flag, its step (0: continuous), and its group."""
+    flag = {block.column: block.start for block in codec.blocks if block.part == "missing"}
+    values = [block.column for block in codec.blocks if block.head == "numeric"]
+    steps, keys = [], []
+    for name in values:
+        column = codec.schema.column(name)
+        lower, upper = column.bounds
+        whole = column.kind in ("integer", "ordinal")
+        steps.append(1.0 / max(upper - lower, 1.0) if whole else 0.0)
+        keys.append((column.kind, lower, upper))
+    alike = {key: name for key, name in zip(keys, values, strict=True) if keys.count(key) >= ALIKE}
+    names = [alike.get(key, name) for key, name in zip(keys, values, strict=True)]
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return (
+        np.asarray([flag.get(name, -1) for name in values], np.int64),
+        np.asarray(steps, np.float64),
+        np.asarray([order[name] for name in names], np.int64),
+    )
+
+
+def first_edges(steps: np.ndarray, size: int) -> np.ndarray:
+    """Equal cells, or one cell per number where a whole-number column has few."""
+    edges = np.tile(np.linspace(0.0, 1.0, size + 1), (len(steps), 1))
+    return np.stack([snap(row, step) for row, step in zip(edges, steps, strict=True)]) if len(steps) else edges
+
+
+def snap(edges: np.ndarray, step: float) -> np.ndarray:
+    """Inner edges of a whole-number column, half-way between numbers, each used once; left-over cells are empty, at the end."""
+    if step == 0.0:
+        return edges
+    size = len(edges) - 1
+    if 1.0 / step + 1.0 <= size:
+        inner = (np.arange(round(1.0 / step)) + 0.5) * step
+    else:
+        inner = np.unique(np.floor(edges[1:-1] / step) + 0.5) * step
+        inner = inner[inner < 1.0]
+    return np.concatenate([[0.0], inner, np.ones(size - len(inner))])
+
+
+def recut(edges: np.ndarray, mass: np.ndarray, steps: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells between normal scores of the released distribution, and the share that it expects in each."""
+    cdf = cumulative(mass + 1e-6 * mass.sum(axis=1, keepdims=True) / size)
+    levels = np.concatenate([[0.0], ndtr(np.linspace(-LARGEST, LARGEST, size - 1)), [1.0]])
+    finer = np.stack([np.interp(levels, f, e) for f, e in zip(cdf, edges, strict=True)])
+    finer[:, 0], finer[:, -1] = 0.0, 1.0
+    finer = np.stack([snap(row, step) for row, step in zip(finer, steps, strict=True)])
+    return finer, np.stack([np.diff(np.interp(n, e, f)) for n, e, f in zip(finer, edges, cdf, strict=True)])
+
+
+def blend(counts: np.ndarray, expected: np.ndarray, noise: float) -> np.ndarray:
+    """Noisy counts where they stand out from their noise, otherwise what was expected, scaled to what is left.
+
+    A cell's own count is trusted by w = e^2 / (e^2 + noise^2) with e the larger of the expected and the (noise-lowered)
+    counted rows: a cell that should hold and does hold fewer rows than the noise keeps its expected share.
+    """
+    total = counts.sum(axis=1, keepdims=True)  # fewer than all rows where values are missing
+    seen = np.clip(total, 2.0 * noise * np.sqrt(counts.shape[1]), None)
+    expected = expected * np.minimum(seen / np.maximum(expected.sum(axis=1, keepdims=True), 1e-9), 1.0)
+    size = np.maximum(expected, counts - 2.0 * noise)
+    trust = size**2 / (size**2 + noise**2)
+    return np.maximum(expected + trust * (counts - expected), 0.02 * expected)
+
+
+def category_rates(ones: np.ndarray, discrete: np.ndarray, codec: Codec, rows: float, noise: float) -> np.ndarray:
+    """Rates of binary coordinates and of one-hot outcomes (these add up to 1); what drowns in noise gets a sliver."""
+    where = {int(column): k for k, column in enumerate(discrete)}
+    rates = np.zeros(len(ones))
+    floor = min(0.05, 0.25 * noise / rows)
+    for block in codec.blocks:
+        if block.head == "numeric":
+            continue
+        own = [where[c] for c in range(block.start, block.start + block.size)]
+        share = ones[own] / rows
+        if block.head == "binary":
+            rates[own] = np.clip(share, floor, 1.0 - floor)
+        else:
+            share = np.where(share < 2.0 * noise / rows, 0.0, share)
+            share = np.maximum(share, min(floor, 0.5 / block.size))
+            rates[own] = share / share.sum()
+    return rates
+
+
+def cells_of(rows: np.ndarray, numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    cell = np.zeros((len(rows), len(numeric)), np.int64)
+    for j, column in enumerate(numeric):
+        found = np.searchsorted(edges[j], rows[:, column], side="right") - 1
+        cell[:, j] = np.clip(found, 0, edges.shape[1] - 2)
+        if flags[j] >= 0:
+            cell[rows[:, flags[j]] > 0.5, j] = -1
+    return cell
+
+
+def counter(
+    numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray, group: np.ndarray, discrete: np.ndarray, norm: float
+) -> Any:
+    """Feature map: one cell of every column (averaged over a group) and the outcomes of discrete columns, over `norm`."""
+    groups, size = (int(group.max()) + 1 if len(group) else 0), edges.shape[1] - 1
+    share = 1.0 / np.bincount(group, minlength=1)
+
+    def features(rows: Any) -> np.ndarray:
+        found = np.zeros((len(rows), groups * size + len(discrete)))
+        cell = cells_of(rows, numeric, flags, edges)
+        for j in range(len(numeric)):
+            present = np.flatnonzero(cell[:, j] >= 0)
+            found[present, group[j] * size + cell[present, j]] += share[group[j]]
+        found[:, groups * size :] = rows[:, discrete]
+        return found / norm
+
+    return features
