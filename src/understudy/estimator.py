@@ -145,7 +145,7 @@ class Estimator(BaseEstimator):
         return self.fitted.save(folder)
 
 
-def check_positive(**options: float) -> None:
+def check_positive(**options: float | int) -> None:
     for name, value in options.items():
         if not value > 0:
             raise UsageError(f"{name}={value} must be greater than 0")

@@ -16,10 +16,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger
-from understudy.conversation import Answer, Generator, Info, Query, State
+from understudy.conversation import Answer, Generator, Query, State
 from understudy.private.noise import IntArray, NoiseSource, digest
 from understudy.private.release import Release
 from understudy.private.table import UnitIds
@@ -68,7 +68,7 @@ class Conversation:
         if self._tape is None:
             self._tape = self._mechanism.tape(rounds, self._noise)
 
-    def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Info]]:
+    def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Any]]:
         """Run the prepared rounds. `key` steers the generator's public randomness."""
         if self._tape is None:
             raise RuntimeError("prepare the rounds before advancing")
@@ -106,7 +106,7 @@ def run_chunk(
     tape: Int[Array, "rounds *answers"],
     secret: PRNGKeyArray,
     public: PRNGKeyArray,
-) -> tuple[Held, State, Info]:
+) -> tuple[Held, State, dict[str, Float[Array, " rounds"]]]:
     """The rounds of one chunk as one compiled program. Only `state` and `info`, functions of noisy answers, may leave."""
 
     def one_round(carry: Any, inputs: Any) -> Any:
