@@ -75,7 +75,7 @@ def fit(
     else:
         seed = record["seed"]
         assert store is not None
-        ledger = Ledger.reopen(plan, store.ledger_path)
+        ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
         curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
     try:
         told.tell("estimate")
@@ -89,9 +89,8 @@ def fit(
             if store is not None and record is not None:
                 state, history = store.restore(conversation, state)
             elif store is not None:
-                store.save_once(
-                    conversation, {"seed": seed, "transcript": curator.transcript, **fingerprint(plan, schema)}
-                )
+                started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
+                store.save_once(conversation, started | fingerprint(plan, schema))
             state, history = talk(opening, conversation, state, key_rounds, store, told, history, ledger)
         told.tell("finish", told.rounds)
         model = Model(
@@ -103,7 +102,7 @@ def fit(
             class_counts=tuple(float(count) for count in counts),
             plan=plan,
             ledger=ledger.to_dict(),
-            void_reason=noise.void_reason or plan.void_reason,
+            void_reason=(record or {}).get("void_reason") or noise.void_reason or plan.void_reason,
             conditional=estimator.conditional(schema),
             marginals=opening.marginals,
             history=history,

@@ -18,13 +18,14 @@ from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.schema import Schema
 
 THRESHOLD_DELTA = 0.1  # share of delta that private categories may use, all together
+LARGEST_NOISE = 1e6  # noise multiplier of one answer; beyond it answers are noise alone and leave 32-bit integers
 HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
 
 
 def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | None = None) -> Plan:
     """Solve for the noise and list every event of the fit. Reads no row; `rows` only makes the advice concrete."""
     announced = preparation(estimator, schema, budget) + estimator.announce(schema)
-    factor = noise_scale(budget, lambda scale: [release.event(z) for release, z in multipliers(announced, scale)])
+    factor = common_factor(announced, budget) if announced else 0.0
     charges = tuple(
         Charge(release.purpose, release.event(z), release.detail) for release, z in multipliers(announced, factor)
     )
@@ -44,6 +45,21 @@ def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | 
     )
 
 
+def common_factor(announced: list[Announced], budget: Budget) -> float:
+    """The smallest s that fits the budget."""
+    for release in announced:
+        if not (math.isfinite(release.weight) and release.weight > 0.0):
+            raise UsageError(f"the share of {release.purpose!r} is {release.weight}; shares must be positive numbers")
+    factor = noise_scale(budget, lambda scale: [release.event(z) for release, z in multipliers(announced, scale)])
+    release, largest = max(multipliers(announced, factor), key=lambda pair: pair[1])
+    if largest > LARGEST_NOISE:
+        raise UsageError(
+            f"epsilon={budget.epsilon:g} with delta={budget.delta:g} is too small: {release.purpose!r} would need noise of "
+            f"{largest:,.0f} times one unit's influence; raise epsilon, or ask for less (fewer rounds, fewer estimates)"
+        )
+    return factor
+
+
 def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announced, float]]:
     total = sum(release.weight for release in announced)
     return [(release, factor * math.sqrt(release.answers * total / release.weight)) for release in announced]
@@ -52,6 +68,11 @@ def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announc
 def preparation(estimator: Estimator, schema: Schema, budget: Budget) -> list[Announced]:
     """What every method pays first: the schema's estimates, and the class histogram or the row count."""
     groups = schema.estimates
+    if groups and not 0.0 < estimator.estimate_share < 0.8:
+        raise UsageError(
+            f"estimate_share={estimator.estimate_share} must lie between 0 and 0.8: the schema's estimates are paid from "
+            "it, and the rest must be left to learn from"
+        )
     releases = []
     for group, columns in groups.items():
         what = "categories" if columns[0].kind == "categorical" else "bounds"
@@ -61,11 +82,6 @@ def preparation(estimator: Estimator, schema: Schema, budget: Budget) -> list[An
     if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
         what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
         releases.append(Announced("class histogram", HISTOGRAM_WEIGHT, dpa.GaussianDpEvent, detail=what))
-    spent = sum(release.weight for release in releases)
-    if spent >= 0.9:
-        raise UsageError(
-            f"estimate_share={estimator.estimate_share} leaves nothing to learn from; use a value below 0.8"
-        )
     return releases
 
 
@@ -74,7 +90,7 @@ def estimate_mechanism(schema: Schema, group: str, delta: float, z: float) -> Pr
     columns = schema.estimates[group]
     if columns[0].kind == "categorical":
         lists = sum(members[0].kind == "categorical" for members in schema.estimates.values())
-        return PrivateCategories(z, THRESHOLD_DELTA * delta / lists, schema.max_rows_per_unit)
+        return PrivateCategories(z, THRESHOLD_DELTA * delta / lists, schema.max_rows_per_unit * len(columns))
     return PrivateBounds(z, schema.max_rows_per_unit, len(columns), datetimes=columns[0].kind == "datetime")
 
 

@@ -18,6 +18,7 @@ from safetensors.numpy import load, save
 from understudy.errors import UsageError
 from understudy.private.rounds import Conversation
 
+SECRET = "SECRET.txt"
 MARK = (
     "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
 )
@@ -37,13 +38,15 @@ class Checkpoint:
         return (self.folder / "state.safetensors").is_file()
 
     def create(self) -> None:
-        """Start afresh; what an earlier attempt left behind was never released and goes."""
+        """Start afresh; what an earlier attempt left behind goes. A folder that holds anything else is left alone."""
+        if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / SECRET).is_file():
+            raise UsageError(f"{str(self.folder)!r} holds files that are no checkpoint; choose another folder")
         self.remove()
         try:
             self.folder.mkdir(parents=True, mode=0o700)
         except OSError as error:
             raise UsageError(f"cannot write the checkpoint to {str(self.folder)!r}: {error.strerror}") from None
-        self._write("SECRET.txt", MARK.encode())
+        self._write(SECRET, MARK.encode())
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -58,7 +61,8 @@ class Checkpoint:
         secret = conversation._secret_state()
         arrays = flat("held", secret["held"]) | flat("state", state)
         arrays |= {"key": np.asarray(secret["key"]), "tape": np.asarray(secret["tape"])}
-        metadata = {"done": str(secret["done"]), "extra": json.dumps(extra)}
+        # The ledger's head before this chunk is charged: its line is in the file, whenever the process dies from here on.
+        metadata = {"done": str(secret["done"]), "extra": json.dumps(extra), "head": conversation._ledger.head}
         self._write("state.safetensors", save(arrays, metadata=metadata))
 
     def record(self) -> dict[str, Any]:
@@ -74,16 +78,25 @@ class Checkpoint:
         try:
             data = load((self.folder / "data.safetensors").read_bytes())
             raw = (self.folder / "state.safetensors").read_bytes()
-            arrays = load(raw)
-            header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
+            arrays, header = load(raw), metadata_of(raw)
             held = unflat("held", conversation._held, arrays)
             conversation._data = unflat("data", conversation._data, data)
             conversation._restore(
                 {"held": held, "key": arrays["key"], "tape": arrays["tape"], "done": int(header["done"])}
             )
             return unflat("state", state, arrays), json.loads(header["extra"])
-        except (OSError, SafetensorError, KeyError, ValueError):
-            raise UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without --resume") from None
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            raise self._damaged() from None
+
+    def head(self) -> str:
+        """A line that the ledger must still hold: `Ledger.reopen(..., must_contain=head)`."""
+        try:
+            return metadata_of((self.folder / "state.safetensors").read_bytes())["head"]
+        except (OSError, KeyError, TypeError, ValueError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> UsageError:
+        return UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without --resume")
 
     def _write(self, name: str, content: bytes) -> None:
         """Atomic, synced, readable by the owner alone."""
@@ -94,6 +107,11 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         os.replace(scratch, self.folder / name)
+
+
+def metadata_of(raw: bytes) -> dict[str, str]:
+    """The texts in the header of a safetensors file."""
+    return dict(json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"])
 
 
 def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:

@@ -1,8 +1,9 @@
 """Private list of categories: counts of unknown keys, noised and thresholded.
 
-Each unit counts each of its distinct values once: at most m keys, by one each. The counts get discrete Gaussian noise of
-scale sqrt(m) sigma and only those above a threshold are released. Keys held by nobody else appear with probability at most
-delta' (Rogers 2023), which the price contains:
+Each unit counts each of its distinct values once: at most k keys, by one each, where k is the largest number of rows of a
+unit times the number of columns that share the list. The counts get discrete Gaussian noise of scale sqrt(k) sigma and only
+those above a threshold are released. Keys held by nobody else appear with probability at most delta' (Rogers 2023), which the
+price contains:
 
     ComposedDpEvent([GaussianDpEvent(sigma), EpsilonDeltaDpEvent(0, delta')]).
 
@@ -27,7 +28,7 @@ LARGEST_LIST = 1000
 class PrivateCategories:
     sigma: float
     delta: float
-    max_rows_per_unit: int
+    keys_per_unit: int  # rows of a unit x columns that share the list
 
     @property
     def event(self) -> dpa.DpEvent:
@@ -36,12 +37,12 @@ class PrivateCategories:
 
     @property
     def scale(self) -> float:
-        return self.sigma * math.sqrt(self.max_rows_per_unit)
+        return self.sigma * math.sqrt(self.keys_per_unit)
 
     @property
     def threshold(self) -> int:
-        """Smallest integer t with m Pr[1 + Z >= t] <= delta': a key of one unit passes with probability at most delta'."""
-        return 2 + math.ceil(self.scale * float(stats.norm.isf(self.delta / self.max_rows_per_unit)))
+        """Smallest integer t with k Pr[1 + Z >= t] <= delta': a key of one unit passes with probability at most delta'."""
+        return 2 + math.ceil(self.scale * float(stats.norm.isf(self.delta / self.keys_per_unit)))
 
     def release(self, values: list[str], units: UnitIds, noise: NoiseSource) -> tuple[str, ...]:
         """The keys that pass, in alphabetical order, at most `LARGEST_LIST` of the largest."""
