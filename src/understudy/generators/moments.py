@@ -8,7 +8,7 @@ deviation after. Latent correlations are then corrected by simulation until the 
 (NORTA, Cario and Nelson 1997).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -19,18 +19,18 @@ SIMULATED = 4000
 Array = np.ndarray
 
 
-def energy(count: float) -> float:
+def energy(count: int) -> float:
     """Two-sigma upper bound on the energy of `count` unit-variance noise coordinates."""
     return float(count + 2.0 * np.sqrt(2.0 * count))
 
 
-def excess(values: Array, variance: float) -> float:
+def excess(values: Array, variance: Any) -> float:
     """Variance of the signal in noisy values, nearly zero unless it is significant."""
     significant = (values**2).sum() > energy(len(values)) * variance
     return max(float((values**2).mean()) - variance, 1e-4) if significant else 1e-4
 
 
-def james_stein(residual: Array, variance: Array | float, count: float) -> Array:
+def james_stein(residual: Array, variance: Any, count: int) -> Array:
     """Factor per row that shrinks residuals whose energy could be noise."""
     found = np.maximum((residual**2).sum(axis=-1, keepdims=True), 1e-12)
     return np.maximum(0.0, 1.0 - energy(count) * variance / found)
@@ -41,8 +41,8 @@ class Observed(NamedTuple):
 
     first: Array  # [d]
     second: Array  # [d]
-    first_error: float
-    second_error: float
+    first_error: Any
+    second_error: Any
     cells: Array  # [d, cells], shares
     cells_error: Array  # [d, 1]
 

@@ -29,6 +29,7 @@ PURPOSES = ("column cells 1", "column cells 2", "column marginals")
 SHARES = (0.2, 0.3, 0.5)  # of the weight of the footing
 ALIKE = 50  # so many columns with the same kind and bounds count as one group
 LARGEST = 3.0  # scores are clipped here
+TAIL = (0.5, 1.0, 2.0, 4.0)  # knots of an exponential tail, in units of its scale
 HEAVY = 0.2  # a cell with more of a column's rows than this is treated as one value
 
 
@@ -106,6 +107,7 @@ def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Foot
     found = curator.feature_sum(PURPOSES[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
     mass = blend(found[: groups * size].reshape(groups, size)[group], prior * rows, noise) if groups else prior
     cdf = cumulative(mass + 1e-7 * rows) if groups else np.zeros((0, size + 1))
+    edges, cdf = with_tails(edges, cdf, steps)
     rates = np.full(codec.width, 0.5)
     rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, noise)
     marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
@@ -176,6 +178,40 @@ def blend(counts: np.ndarray, expected: np.ndarray, noise: float) -> np.ndarray:
     size = np.maximum(expected, counts - 2.0 * noise)
     trust = size**2 / (size**2 + noise**2)
     return np.maximum(expected + trust * (counts - expected), 0.02 * expected)
+
+
+def with_tails(edges: np.ndarray, cdf: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Outermost cells that reach to far public bounds get an exponential tail that continues the density inside.
+
+    Evenly spread rows would put a thousandth of the rows anywhere up to the bound and double the column's variance.
+    """
+    longer = (
+        np.ones((len(edges), edges.shape[1] + 2 * len(TAIL))),
+        np.ones((len(edges), edges.shape[1] + 2 * len(TAIL))),
+    )
+    for j in range(len(edges)):
+        e, f = edges[j], cdf[j]
+        last = int(np.searchsorted(e, 1.0))  # cells beyond are empty
+        e, f = e[: last + 1], np.append(f[:last], 1.0)
+        if last >= 3:
+            low_e, low_f = tail(e[1] - e[0], f[1] - f[0], (f[2] - f[1]) / (e[2] - e[1]), steps[j])
+            high_e, high_f = tail(e[-1] - e[-2], f[-1] - f[-2], (f[-2] - f[-3]) / (e[-2] - e[-3]), steps[j])
+            e = np.concatenate([e[:1], e[1] - low_e[::-1], e[1:-1], e[-2] + high_e, e[-1:]])
+            f = np.concatenate([f[:1], low_f[::-1], f[1:-1], 1.0 - high_f, f[-1:]])
+        longer[0][j, : len(e)], longer[1][j, : len(f)] = e, f
+    return longer
+
+
+def tail(width: float, mass: float, density: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Knots outwards from the inner edge of an outermost cell, and the mass beyond each."""
+    scale = mass / max(density, 1e-12)
+    if scale > 0.5 * width or width < 8.0 * step:
+        return np.zeros(0), np.zeros(0)
+    away = np.asarray(TAIL) * scale
+    if step:
+        away = np.unique(np.maximum(np.rint(away / step), 1.0)) * step
+    away = away[away < width]
+    return away, mass * np.exp(-away / scale)
 
 
 def category_rates(ones: np.ndarray, discrete: np.ndarray, codec: Codec, rows: float, noise: float) -> np.ndarray:
