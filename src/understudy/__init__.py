@@ -26,6 +26,8 @@ _SURFACE = {
     "METHODS": "understudy.estimators",
     "MeanEmbedding": "understudy.estimators",
     "PateGan": "understudy.estimators",
+    "Independent": "understudy.estimators",
+    "Mst": "understudy.estimators",
     "method": "understudy.estimators",
     "Model": "understudy.artifact",
     "load": "understudy.artifact",

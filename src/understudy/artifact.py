@@ -45,6 +45,8 @@ GENERATORS = {
     "mean-embedding": "understudy.generators.mean_embedding:MeanEmbeddingGenerator",
     "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
     "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
+    "independent": "understudy.generators.marginal_model:MarginalGenerator",
+    "mst": "understudy.generators.marginal_model:MarginalGenerator",
 }
 
 

@@ -16,7 +16,15 @@ from understudy.marginals import Marginals
 from understudy.private.mechanisms.bounds import PrivateBounds
 from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.private.mechanisms.column_histograms import ColumnHistograms, Floats
+from understudy.private.mechanisms.exponential_choice import ExponentialChoice, score
 from understudy.private.mechanisms.histogram import ClassHistogram
+from understudy.private.mechanisms.marginal_counts import (
+    CellMap,
+    Clique,
+    MarginalCounts,
+    cell_numbers,
+    exact_counts,
+)
 from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum, Vectors
 from understudy.private.mechanisms.second_moments import ClassFeatureMap, SecondMoments
 from understudy.private.noise import IntArray, NoiseSource
@@ -38,7 +46,7 @@ class Curator:
     is how a fit resumes without being charged twice.
     """
 
-    __slots__ = ("_codec", "_encoded", "_ledger", "_noise", "_replay", "_schema", "_table", "transcript")
+    __slots__ = ("_cells", "_codec", "_encoded", "_ledger", "_noise", "_replay", "_schema", "_table", "transcript")
 
     def __init__(
         self,
@@ -51,6 +59,7 @@ class Curator:
         self._table, self._schema, self._ledger, self._noise = table, schema, ledger, noise
         self._encoded: Encoded | None = None
         self._codec: Codec | None = None
+        self._cells: tuple[IntArray, tuple[int, ...], dict[Clique, IntArray]] | None = None
         self._replay = iter(transcript) if transcript is not None else None
         self.transcript: list[Any] = []
 
@@ -151,6 +160,49 @@ class Curator:
             return mechanism.release(rows, classes, codec.class_count, units, features, self._noise).tolist()
 
         return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
+
+    # -- marginals ----------------------------------------------------------------------------------------------------
+    def discretise(self, cells: CellMap, sizes: Sequence[int]) -> Release[None]:
+        """Put every row into one public cell of each node. Nothing leaves."""
+        _, encoded = self._inside()
+        self._cells = cell_numbers(cells(encoded.rows, encoded.classes), sizes), tuple(sizes), {}
+        return Release(None, dpa.NoOpDpEvent())
+
+    def marginal_counts(
+        self, purpose: str, mechanism: MarginalCounts, cliques: Sequence[Clique]
+    ) -> Release[list[IntArray]]:
+        """Noisy counts of the marginals `cliques`, all in one answer."""
+        compute = lambda: [  # noqa: E731
+            part.tolist() for part in mechanism.release([self._counts(clique) for clique in cliques], self._noise)
+        ]
+        counts = [np.asarray(part, np.int64) for part in self._release(purpose, mechanism.event, compute)]
+        return Release(counts, mechanism.event)
+
+    def choose_marginal(
+        self,
+        purpose: str,
+        mechanism: ExponentialChoice,
+        candidates: Sequence[Clique],
+        estimates: Sequence[IntArray],
+        penalties: Sequence[int],
+    ) -> Release[int]:
+        """The number of a candidate whose integer estimate is far from the truth, by the exponential mechanism."""
+
+        def compute() -> int:
+            public = zip(candidates, estimates, penalties, strict=True)
+            scores = [score(self._counts(clique), estimate, penalty) for clique, estimate, penalty in public]
+            return mechanism.release(scores, self._noise)
+
+        return Release(int(self._release(purpose, mechanism.event, compute)), mechanism.event)
+
+    def _counts(self, clique: Clique) -> IntArray:
+        """Exact counts, kept because choices look at the same marginals again and again; they stay inside."""
+        if self._cells is None:
+            raise RuntimeError("discretise the rows before asking about marginals")
+        cells, sizes, known = self._cells
+        if clique not in known:
+            known[clique] = exact_counts(cells, sizes, clique)
+        return known[clique]
 
     def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
         """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""

@@ -1,0 +1,263 @@
+"""From encoded rows to cells: every column becomes a node with a few outcomes.
+
+    categories, booleans            one outcome each; a missing category is one of them already
+    ordinals, small integer ranges  one outcome per value (at most `LISTED`)
+    other numbers                   intervals of nearly equal mass: two paid counts refine equal cuts of the public bounds;
+                                    integers are cut halfway between two integers, so that no value sits on an edge
+    missing numbers                 outcome 0 of their column
+
+For dependence between columns outcomes are grouped into fewer cells: neighbouring intervals, or the rare categories, by released
+counts. What is finer than a cell is drawn from the column's own released distribution within the cell.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.estimator import Announced
+from understudy.generators.marginal_model import Network
+from understudy.marginals import refine
+from understudy.private import Curator
+from understudy.private.mechanisms.categories import LARGEST_LIST
+from understudy.private.mechanisms.column_histograms import ColumnHistograms
+from understudy.schema import Codec, Column, Schema
+
+LISTED = 32  # integer columns with at most so many values keep each value as an outcome
+LEVELS = ("column cells 1", "column cells 2")
+MOST_INTERVALS = 32
+
+
+@dataclass(frozen=True)
+class Node:
+    """One column. `edges` cut [0, 1] into the outcomes of a numeric column; None for categories."""
+
+    column: str
+    start: int  # first coordinate in an encoded row
+    size: int  # outcomes without `missing`
+    onehot: bool = False
+    edges: np.ndarray | None = None
+    missing: int | None = None  # coordinate of the missing flag of a numeric column
+    points: bool = False  # outcomes are single values, not intervals
+
+    @property
+    def outcomes(self) -> int:
+        return self.size + (self.missing is not None)
+
+    @property
+    def ordered(self) -> bool:
+        return self.edges is not None
+
+    def outcome(self, rows: np.ndarray) -> np.ndarray:
+        """The outcome of each encoded row."""
+        if self.edges is None:
+            if self.onehot:
+                return rows[:, self.start : self.start + self.size].argmax(axis=1)
+            return (rows[:, self.start] > 0.5).astype(np.int64)
+        inside = np.searchsorted(self.edges[1:-1], rows[:, self.start], side="right")
+        return inside if self.missing is None else np.where(rows[:, self.missing] > 0.5, 0, inside + 1)
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower end and length of every outcome in [0, 1]; a missing number is written as 1/2, as the codec does."""
+        if self.edges is None:
+            return np.zeros(self.outcomes), np.zeros(self.outcomes)
+        base, span = self.edges[:-1], np.diff(self.edges)
+        if self.points:
+            base, span = np.linspace(0.0, 1.0, self.size) if self.size > 1 else np.zeros(1), np.zeros(self.size)
+        if self.missing is not None:
+            base, span = np.r_[0.5, base], np.r_[0.0, span]
+        return base, span
+
+
+def learned_columns(schema: Schema) -> int:
+    """How many nodes a schema has besides its class label, before any estimate is made."""
+    return len(schema.features)
+
+
+def has_intervals(schema: Schema) -> bool:
+    """Whether some column will be cut into intervals; bounds still to be estimated may turn out wide."""
+    return any(value_count(column) == 0 for column in schema.features)
+
+
+def value_count(column: Column) -> int:
+    """How many outcomes a column has when each value is one; 0 if it is to be cut into intervals, as far as is known."""
+    if column.kind in ("categorical", "boolean"):
+        return len(column.outcomes) if column.resolved else LARGEST_LIST
+    if column.kind == "ordinal":
+        return len(column.categories or ())
+    if column.kind != "integer" or not column.resolved:
+        return 0
+    values = round(column.bounds[1] - column.bounds[0]) + 1
+    return values if values <= LISTED else 0
+
+
+def announce_cells(schema: Schema, share: float) -> list[Announced]:
+    """The two levels of counts that cut numeric columns, if there are any."""
+    if not has_intervals(schema):
+        return []
+    details = ("equal cells of numeric columns", "cells of about equal mass of numeric columns")
+    return [
+        Announced(name, share / len(LEVELS), dpa.GaussianDpEvent, detail=detail)
+        for name, detail in zip(LEVELS, details, strict=True)
+    ]
+
+
+def make_nodes(codec: Codec) -> list[Node]:
+    """The nodes of a resolved schema; numeric columns that are not listed get their edges from `cut`."""
+    nodes: list[Node] = []
+    missing = {block.column: block.start for block in codec.blocks if block.part == "missing"}
+    for block in codec.blocks:
+        if block.part == "missing":
+            continue
+        if block.head != "numeric":
+            size = 2 if block.head == "binary" else block.size
+            nodes.append(Node(block.column, block.start, size, onehot=block.head == "onehot"))
+            continue
+        values = value_count(codec.schema.column(block.column))
+        edges = halfway(values) if values else np.asarray([0.0, 1.0])
+        nodes.append(
+            Node(block.column, block.start, values, False, edges, missing.get(block.column), points=values > 0)
+        )
+    return nodes
+
+
+def halfway(values: int) -> np.ndarray:
+    """Edges halfway between the positions of so many equally spaced values, half a step beyond both ends."""
+    return (np.arange(values + 1) - 0.5) / max(values - 1, 1)
+
+
+def cut(curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, intervals: int) -> list[Node]:
+    """Ask twice for counts of intervals and give every wide numeric column its edges."""
+    wide = [number for number, node in enumerate(nodes) if node.size == 0]
+    if LEVELS[0] not in plan.parameters["noise"] or not wide:
+        return nodes
+    numeric = np.asarray([nodes[number].start for number in wide], np.int32)
+    edges = np.tile(np.linspace(0.0, 1.0, intervals + 1), (len(wide), 1))
+    for name in LEVELS:
+        mechanism = ColumnHistograms(plan.parameters["noise"][name], codec.schema.max_rows_per_unit, len(wide))
+        counts = curator.column_cells(name, mechanism, numeric, edges).value
+        edges = refine(edges, counts, mechanism.deviation)
+    found = list(nodes)
+    for number, own in zip(wide, edges, strict=True):
+        node = nodes[number]
+        column = codec.schema.column(node.column)
+        if column.kind == "integer":
+            step = 1.0 / (column.bounds[1] - column.bounds[0])
+            own = (np.floor(own / step) + 0.5) * step
+            own[0], own[-1] = -0.5 * step, 1.0 + 0.5 * step
+        own = np.unique(own)
+        found[number] = Node(node.column, node.start, len(own) - 1, False, own, node.missing)
+    return found
+
+
+def interval_count(rows: float, deviation: float) -> int:
+    """As many intervals as keep a count near the square of its noise: finer ones would be noise."""
+    return int(np.clip(math.sqrt(max(rows, 1.0) / max(deviation, 1e-9)), 4, MOST_INTERVALS))
+
+
+class Grouping(NamedTuple):
+    """`cell[outcome]`: which cell an outcome belongs to; `cells` of them."""
+
+    cell: np.ndarray
+    cells: int
+
+
+def group(node: Node, mass: np.ndarray, most: int, noise: float) -> Grouping:
+    """At most `most` cells by released counts: neighbours of nearly equal mass, or common categories and the rest."""
+    positive = np.maximum(mass, 0.0)
+    if not node.ordered:
+        common = np.argsort(-positive, kind="stable")[: most - 1 if node.size > most else most]
+        common = common[positive[common] > 3.0 * noise] if node.size > 2 else common
+        cell = np.full(node.size, -1)
+        cell[np.sort(common)] = np.arange(len(common))
+        rest = cell < 0
+        cell[rest] = len(common)
+        return Grouping(cell, len(common) + bool(rest.any()))
+    offset = int(node.missing is not None)
+    own = positive[offset:] + 1e-9
+    middle = (np.cumsum(own) - 0.5 * own) / own.sum()
+    _, cell = np.unique(np.minimum((middle * most).astype(int), most - 1), return_inverse=True)
+    return Grouping(np.r_[np.zeros(offset, int), cell + offset], int(cell.max()) + 1 + offset)
+
+
+def cumulative(weights: np.ndarray, width: int) -> np.ndarray:
+    """Rows of cumulative probabilities, padded with 1; a row without weight is uniform."""
+    positive = np.maximum(np.asarray(weights, np.float64), 0.0)
+    empty = positive.sum(axis=1) <= 0.0
+    positive[empty] = 1.0
+    sums = np.cumsum(positive, axis=1)
+    padded = np.ones((len(positive), width))
+    padded[:, : positive.shape[1]] = sums / sums[:, -1:]
+    last = positive.shape[1] - 1 - np.argmax(positive[:, ::-1] > 0.0, axis=1)
+    padded[np.arange(width)[None, :] >= last[:, None]] = 1.0
+    return padded
+
+
+class Conditional(NamedTuple):
+    """One node's table given its parents: `weights[parents' cells..., own cells]`."""
+
+    node: int
+    parents: tuple[int, ...]
+    weights: np.ndarray
+
+
+def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray], drawn: list[Conditional]) -> Network:
+    """Pad and stack what the generator draws from; `drawn` lists parents before children (node 0 is the class)."""
+    count = len(nodes)
+    most_parents = max((len(step.parents) for step in drawn), default=0) or 1
+    cells = max((grouping.cells for grouping in groups), default=1)
+    outcomes = max((node.outcomes for node in nodes), default=1)
+    parents, strides = np.zeros((count, most_parents)), np.zeros((count, most_parents))
+    tables: list[np.ndarray] = []
+    offset: list[int] = []
+    for number, step in enumerate(drawn):
+        shape = step.weights.shape[:-1]
+        parents[number, : len(shape)] = step.parents
+        strides[number, : len(shape)] = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
+        offset.append(sum(len(table) for table in tables))
+        tables.append(cumulative(step.weights.reshape(-1, step.weights.shape[-1]), cells))
+    inner = [
+        cumulative(
+            np.where(grouping.cell[None, :] == np.arange(grouping.cells)[:, None], positive(mass)[None, :], 0.0),
+            outcomes,
+        )
+        for grouping, mass in zip(groups, masses, strict=True)
+    ]
+    starts = np.cumsum([0, *(grouping.cells for grouping in groups)])[:-1]
+    base, span = np.zeros((count, outcomes)), np.zeros((count, outcomes))
+    for number, node in enumerate(nodes):
+        base[number, : node.outcomes], span[number, : node.outcomes] = node.interval()
+    order = np.asarray([step.node for step in drawn], int)
+    return Network(
+        order=order,
+        parents=parents,
+        strides=strides,
+        offset=np.asarray(offset, int),
+        table=np.concatenate(tables) if tables else np.ones((0, cells)),
+        first=starts[order - 1] if count else np.zeros(0, int),
+        inner=np.concatenate(inner) if inner else np.ones((0, outcomes)),
+        base=base,
+        span=span,
+    )
+
+
+def positive(mass: np.ndarray) -> np.ndarray:
+    """Weights of outcomes within a cell: noisy counts cut off at zero, with a sliver that keeps each possible."""
+    kept = np.maximum(mass, 0.0)
+    return kept + 1e-3 * max(float(kept.mean()), 1.0)
+
+
+def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Any:
+    """The public map of encoded rows and classes to cells: node 0 is the class, then the columns."""
+
+    def cells(rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        found = [np.asarray(classes, np.int64)]
+        for number, node in enumerate(nodes):
+            outcome = np.asarray(node.outcome(rows), np.int64)
+            found.append(outcome if groups is None else groups[number].cell[outcome])
+        return np.stack(found, axis=1)
+
+    return cells

@@ -1,0 +1,75 @@
+"""Independent columns as a method: one-way marginals and nothing else. The floor that every other method must beat.
+
+    column cells 1, 2     where to cut numeric columns
+    one-way marginals     noisy counts of every column's outcomes, all in one answer
+
+Columns keep their own shape; nothing connects them with each other or with the label.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.estimator import Announced, Estimator, Opening, check_positive
+from understudy.generators.marginal_model import MarginalGenerator
+from understudy.private import Curator
+from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.recipes.cells import (
+    Conditional,
+    Grouping,
+    announce_cells,
+    assemble,
+    cell_map,
+    cut,
+    interval_count,
+    learned_columns,
+    make_nodes,
+)
+from understudy.schema import Codec, Schema
+
+ONE_WAY = "one-way marginals"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Independent(Estimator):
+    method: ClassVar[str] = "independent"
+
+    cells_share: float = 0.2  # of the squared privacy loss: where to cut numeric columns
+    marginals_share: float = 0.7
+
+    def check_options(self) -> None:
+        check_positive(cells_share=self.cells_share, marginals_share=self.marginals_share)
+
+    def announce(self, schema: Schema) -> list[Announced]:
+        columns = learned_columns(schema)
+        if columns == 0:
+            return []
+        detail = f"outcomes of {columns} column{'s' if columns > 1 else ''}"
+        counts = Announced(ONE_WAY, self.marginals_share, dpa.GaussianDpEvent, detail=detail)
+        return [*announce_cells(schema, self.cells_share), counts]
+
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        nodes = make_nodes(codec)
+        groups: list[Grouping] = []
+        masses: list[np.ndarray] = []
+        if nodes:
+            mechanism = MarginalCounts(
+                plan.parameters["noise"][ONE_WAY], codec.schema.max_rows_per_unit, learned_columns(codec.schema)
+            )
+            rows = float(counts.sum())
+            nodes = cut(curator, codec, nodes, plan, interval_count(rows, mechanism.deviation))
+            curator.discretise(cell_map(nodes, None), [codec.class_count, *(node.outcomes for node in nodes)])
+            cliques = [(number + 1,) for number in range(len(nodes))]
+            masses = [part.astype(float) for part in curator.marginal_counts(ONE_WAY, mechanism, cliques).value]
+            groups = [Grouping(np.arange(node.outcomes), node.outcomes) for node in nodes]
+        drawn = [Conditional(number + 1, (), mass) for number, mass in enumerate(masses)]
+        network = assemble(nodes, groups, masses, drawn)
+        return Opening(MarginalGenerator.of(network, codec), network)
+
+    def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
+        return [
+            "columns are drawn independently of each other and of the label: a floor to compare with, not a stand-in"
+        ]
