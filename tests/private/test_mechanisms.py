@@ -41,16 +41,17 @@ def vectors(rows, width):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(1, 12).flatmap(lambda n: st.tuples(vectors(n, 3), st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    st.integers(1, 12).flatmap(lambda n: st.tuples(vectors(n, 3), st.lists(st.integers(0, 3), min_size=n, max_size=n))),
+    st.booleans(),
 )
-def test_noisy_sum_moves_by_at_most_the_grid_when_a_unit_leaves(case):
+def test_noisy_sum_moves_by_at_most_the_grid_when_a_unit_leaves(case, average):
     rows, units = np.array(case[0], np.float64), np.array(case[1], np.uint64)
     classes = (np.arange(len(rows)) % 2).astype(np.int32)
     stay = units != units[0]
 
     def total(keep):
         noise = NoNoise()
-        value = NoisySum(1.0).release(rows[keep], classes[keep], 2, units[keep], lambda x: x, noise)
+        value = NoisySum(1.0, average).release(rows[keep], classes[keep], 2, units[keep], lambda x: x, noise)
         assert noise.scales == [GRID * 1.0]
         return np.rint(value * GRID).astype(np.int64)
 
@@ -84,6 +85,13 @@ def test_rows_of_a_unit_are_added_before_clipping():
     sums, classes, owner = per_unit_and_class(np.eye(3), np.array([0, 0, 1]), np.array([5, 5, 5], np.uint64))
     assert sums.tolist() == [[1, 1, 0], [0, 0, 1]]
     assert classes.tolist() == [0, 1] and owner.tolist() == [0, 0]
+
+
+def test_averaged_rows_of_a_unit_weigh_one_in_all():
+    sums, _, _ = per_unit_and_class(
+        np.ones((5, 1)), np.array([0, 0, 1, 1, 0]), np.array([5, 5, 5, 5, 9], np.uint64), True
+    )
+    assert sorted(sums.ravel()) == [0.5, 0.5, 1.0]
 
 
 def test_class_histogram_moves_by_at_most_the_rows_of_a_unit():

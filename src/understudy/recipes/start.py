@@ -2,7 +2,8 @@
 
     column marginals   three answers; each level cuts the numeric columns into cells of equal mass by what the last one found,
                        the third also counts the outcomes of binary and one-hot columns
-    class moments      one answer: per class the sum of [v, w (v^2 - 1)] over rows seen through the marginals, clipped to norm 1
+    class moments      one answer: per class the sum of [v, w (v^2 - 1)] over rows seen through the marginals, clipped to norm 1;
+                       with a unit column the sum over units of their mean, and a constant that counts the units
 
 Everything computed from them here (shrinkage, thresholds, standard errors) is post-processing.
 """
@@ -79,12 +80,21 @@ def ask_moments(
     numeric, width = marginals.numeric, codec.width
     norm = math.sqrt(len(numeric) * (1.0 + 2.0 * SECOND_MOMENT**2) + 0.5 * (width - len(numeric)) + 1e-9)
 
+    by_unit = codec.schema.unit is not None
+    weight = (
+        0.25 * norm if by_unit else 0.0
+    )  # of a constant that counts units per class, where rows are averaged per unit
+
     def features(rows: Any) -> Any:
         v = np.asarray(rows, np.float64)
-        return np.concatenate([v, SECOND_MOMENT * (v[:, numeric] ** 2 - 1.0)], axis=1) / norm
+        constant = np.full((len(v), 1), weight)
+        return np.concatenate([v, SECOND_MOMENT * (v[:, numeric] ** 2 - 1.0), constant], axis=1) / norm
 
-    mechanism = NoisySum(plan.parameters["noise"][MOMENTS])
-    sums = curator.feature_sum(MOMENTS, mechanism, features).value
+    mechanism = NoisySum(plan.parameters["noise"][MOMENTS], average=by_unit)
+    released = curator.feature_sum(MOMENTS, mechanism, features).value
+    sums = released[:, :-1]
+    if by_unit:
+        counts = np.maximum(released[:, -1] * norm / weight, 1.0)
     error = mechanism.sigma * norm / counts[:, None]
     means = sums * norm / counts[:, None]
     first = garrote(means[:, :width], error)

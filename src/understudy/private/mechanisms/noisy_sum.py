@@ -33,6 +33,7 @@ class NoisySum:
     """One Gaussian answer: per-class sums of vectors of norm at most 1 per unit, standard deviation `sigma` per coordinate."""
 
     sigma: float
+    average: bool = False  # a unit gives the mean of its rows' vectors instead of their sum, so that clipping spares it
 
     @property
     def event(self) -> dpa.DpEvent:
@@ -49,7 +50,7 @@ class NoisySum:
                 block = slice(first, first + BLOCK)
                 np.add.at(total, classes[block], on_grid(features(rows[block]), np.arange(len(rows[block]))))
         else:
-            vectors, classes, owner = per_unit_and_class(features(rows), classes, units)
+            vectors, classes, owner = per_unit_and_class(features(rows), classes, units, self.average)
             total = np.zeros((class_count, vectors.shape[1]), np.int64)
             np.add.at(total, classes, on_grid(vectors, owner))
         return (total + noise.draw("gaussian", GRID * self.sigma, total.shape)) / GRID
@@ -68,9 +69,16 @@ def on_grid(vectors: Vectors, owner: Ints, grid: int = GRID) -> IntVectors:
     return steps
 
 
-def per_unit_and_class(rows: Vectors, classes: Any, units: UnitIds) -> tuple[Vectors, Ints, Ints]:
-    """Add up the rows of each (unit, class); returns the sums, their classes and the number of their unit."""
-    _, owner = np.unique(units, return_inverse=True)
+def per_unit_and_class(
+    rows: Vectors, classes: Any, units: UnitIds, average: bool = False
+) -> tuple[Vectors, Ints, Ints]:
+    """Add up the rows of each (unit, class); returns the sums, their classes and the number of their unit.
+
+    With `average` every row counts 1 / (rows of its unit), so that a unit's weights add up to 1 over all classes.
+    """
+    _, owner, size = np.unique(units, return_inverse=True, return_counts=True)
+    if average:
+        rows = rows / size[owner][:, None]
     pairs, position = np.unique(np.stack([owner, np.asarray(classes, np.int64)], axis=1), axis=0, return_inverse=True)
     summed = np.zeros((len(pairs), rows.shape[1]))
     np.add.at(summed, position.ravel(), rows)
