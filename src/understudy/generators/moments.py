@@ -47,7 +47,7 @@ class Observed(NamedTuple):
     cells_error: Array  # [d, 1]
 
 
-def latent_densities(observed: Observed, score: Array, expected: Array, edges: Array) -> Array:
+def latent_densities(observed: Observed, score: Array, expected: Array, edges: Array, group: Array) -> Array:
     """[d, grid] densities on the latent axis: `score[t, j]` is z at latent t, `expected[j]` E|z|, `edges[j]` cells' edges."""
     d = score.shape[1]
     if d == 0:
@@ -61,19 +61,24 @@ def latent_densities(observed: Observed, score: Array, expected: Array, edges: A
     cost += (weights @ np.abs(score) - expected - observed.second) ** 2 / (2.0 * v2)
     cost += (mean**2 / (2.0 * prior1) + np.log(scale) ** 2 / (2.0 * prior2))[:, None]
     density = weights[cost.argmin(axis=0)]
-    return bend(density, observed.cells, observed.cells_error, edges)
+    return bend(density, observed.cells, observed.cells_error, edges, group)
 
 
-def bend(density: Array, cells: Array, error: Array, edges: Array) -> Array:
+def bend(density: Array, cells: Array, error: Array, edges: Array, group: Array) -> Array:
     """Densities whose cell shares move towards noisy ones as far as these stand out from their noise."""
     if cells.shape[1] == 0:
         return density
     where = np.stack([np.clip(np.searchsorted(e, LATENT, side="right") - 1, 0, len(e) - 2) for e in edges])
     held = np.stack([np.bincount(w, p, minlength=cells.shape[1]) for w, p in zip(where, density, strict=True)])
-    reached = held > 0
-    residual = np.where(reached, cells - held, 0.0)
-    kept = james_stein(residual, error**2, cells.shape[1] - 1)
-    wanted = np.maximum(held + kept * residual, 0.0)
+    residual = np.where(held > 0, cells - held, 0.0)
+    # Columns that share a distribution are heard together first: the noise on their mean residual is that much smaller.
+    count = np.bincount(group)
+    mean = np.stack([np.bincount(group, column) for column in residual.T], axis=1) / count[:, None]
+    mean_error = np.sqrt(np.bincount(group, error[:, 0] ** 2))[:, None] / count[:, None]
+    common = (james_stein(mean, mean_error**2, cells.shape[1] - 1) * mean)[group]
+    kept = james_stein(residual - common, error**2, cells.shape[1] - 1) * (residual - common)
+    alone = count[group][:, None] == 1  # then both are the same residual
+    wanted = np.maximum(held + common + np.where(alone, 0.0, kept), 0.0)
     ratio = wanted / np.maximum(held, 1e-9)
     bent = density * np.take_along_axis(ratio, where, axis=1)
     return bent / np.maximum(bent.sum(axis=1, keepdims=True), 1e-12)

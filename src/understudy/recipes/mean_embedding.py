@@ -173,7 +173,7 @@ class Embedding:
                 shares[c],
                 shares_error[c][:, None],
             )
-            densities.append(latent_densities(own, self.score, self.expected, edges))
+            densities.append(latent_densities(own, self.score, self.expected, edges, self.footing.group))
             for start, size in self.blocks:
                 block = slice(start, start + size)
                 rates[c, block] = self.class_rates(first[c, block], self.rates[block], error[c])
@@ -181,11 +181,12 @@ class Embedding:
 
     def class_rates(self, shift: np.ndarray, rates: np.ndarray, error: float) -> np.ndarray:
         """Rates of one block in one class: the overall ones, moved as far as the shift stands out from its noise."""
+        # Outcome by outcome: a rare one whose shift is noise keeps the same ratio to the others in all classes.
+        shift = shift - shift.mean() if len(shift) > 1 else shift
+        moved = rates + james_stein(shift[:, None], error**2, 1)[:, 0] * shift
         if len(rates) == 1:
-            moved = rates + james_stein(shift, error**2, 1) * shift
-            return np.clip(moved, 1e-4, 1.0 - 1e-4)
-        shift = shift - shift.mean()
-        moved = np.maximum(rates + james_stein(shift, error**2, len(rates) - 1) * shift, 1e-4)
+            return np.clip(moved, 0.05 * rates, 1.0 - 0.05 * (1.0 - rates))
+        moved = np.maximum(moved, 0.05 * rates)
         return moved / moved.sum()
 
     # -- class pairs -------------------------------------------------------------------------------------------------------
