@@ -38,7 +38,7 @@ from understudy.recipes.cells import (
     learned_columns,
     make_nodes,
 )
-from understudy.recipes.network import Clique, Measured, conditionals, estimate, need_mbi
+from understudy.recipes.tree import Clique, Measured, fit_tree
 from understudy.schema import Codec, Schema
 
 BY_CLASS, EDGES, PAIRS = "marginals by class", "tree edges", "pairs by class"
@@ -55,10 +55,9 @@ class Mst(Estimator):
     pairs_share: float = 0.5
     most_cells: int = 16  # cells of a column in pairs, at most
     noise_per_cell: float = 1.0  # rows in an average cell of a pair, in standard deviations of its noise
-    steps: int = 1000
+    steps: int = 200  # of mirror descent; more of them fit the noise, too
 
     def check_options(self) -> None:
-        need_mbi()
         check_positive(
             cells_share=self.cells_share,
             marginals_share=self.marginals_share,
@@ -116,12 +115,10 @@ class Start(NamedTuple):
     total: float
     measured: list[Measured]
 
-    def opening(self, codec: Codec, steps: int, model: Any = None) -> Opening:
+    def opening(self, codec: Codec, steps: int) -> Opening:
         """Estimate, and turn the model into tables to draw from."""
-        cliques = [item.clique for item in self.measured]
-        if model is None:
-            model = estimate(self.sizes, self.measured, self.total, steps)
-        network = assemble(self.nodes, self.groups, self.masses, conditionals(model, self.sizes, cliques))
+        drawn = fit_tree(self.sizes, self.measured, self.total, steps)
+        network = assemble(self.nodes, self.groups, self.masses, drawn)
         return Opening(MarginalGenerator.of(network, codec), network)
 
 
