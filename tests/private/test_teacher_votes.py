@@ -102,10 +102,10 @@ def test_teachers_that_see_other_shards_are_caught(mutant):
 def test_the_price_counts_every_answer_and_every_class_a_unit_can_touch():
     one = mechanism().event(10)
     assert one == dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(3.0), 70)
-    two = mechanism(classes_per_unit=2).event(10)
-    assert two == dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(3.0 / math.sqrt(2)), 70)
-    laplace = mechanism(kind="laplace", classes_per_unit=2).event(10)
-    assert laplace == dpa.SelfComposedDpEvent(dpa.LaplaceDpEvent(1.5), 70)
+    two = mechanism(classes_per_unit=2)
+    assert two.event(10) == one and two.scale == pytest.approx(3.0 * math.sqrt(2))
+    laplace = mechanism(kind="laplace", classes_per_unit=2)
+    assert laplace.event(10) == dpa.SelfComposedDpEvent(dpa.LaplaceDpEvent(3.0), 70) and laplace.scale == 6.0
 
 
 def test_tape_has_one_number_per_answer_at_the_scale_of_the_grid():

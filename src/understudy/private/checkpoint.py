@@ -68,7 +68,7 @@ class Checkpoint:
     def record(self) -> dict[str, Any]:
         try:
             return dict(json.loads((self.folder / "record.json").read_text()))
-        except (OSError, json.JSONDecodeError):
+        except (OSError, TypeError, ValueError):
             raise UsageError(
                 f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without --resume"
             ) from None

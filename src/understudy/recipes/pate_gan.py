@@ -81,14 +81,12 @@ class PateGan(Estimator):
 
     def announce(self, schema: Schema) -> list[Announced]:
         start = announce_start(self.marginals_share, self.moments_share)
-        touched = classes_per_unit(schema)
-        votes = self._votes((1,), 1, touched, 1.0)
 
         def event(z: float) -> dpa.DpEvent:
-            return TeacherVotes.event(self._votes((1,), 1, touched, self._sigma(z, touched)), self.rounds)
+            return self._votes((1,), 1, classes_per_unit(schema), z).event(self.rounds)
 
         detail = f"{self.rounds} rounds x {self.judged} answers per class"
-        return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * votes.judged, detail=detail)]
+        return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * self.judged, detail=detail)]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
@@ -98,19 +96,19 @@ class PateGan(Estimator):
         moments = ask_moments(curator, codec, marginals, counts, plan) if self.moments_share else None
         start = starting_point(heads, marginals, moments, codec.class_count)
         teachers, capacity = self._ensemble(counts, schema)
-        touched = classes_per_unit(schema)
-        sigma = self._sigma(plan.parameters["noise"][VOTES], touched)
-        blur = sigma / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
+        noise = plan.parameters["noise"][VOTES]
+        mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
+        blur = mechanism.scale / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
         start = start._replace(trust=1.0 / (1.0 + (blur / USEFUL_SHARE) ** 2))
-        mechanism = self._votes(teachers, capacity, touched, sigma, codec.width)
         generator = self._generator(heads, codec.class_count)
         return Opening(generator, start, VOTES, mechanism, self.rounds, marginals)
 
     def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
         """Whether the votes and the moments can be told from their noise, in words, before a row is read."""
-        touched, total = classes_per_unit(schema), self._total_weight(schema)
+        total = self._total_weight(schema)
         answers = self.rounds * self.judged
-        sigma = self._sigma(factor * math.sqrt(answers * total / self.votes_share), touched)
+        noise = factor * math.sqrt(answers * total / self.votes_share)
+        sigma = self._votes((1,), 1, classes_per_unit(schema), noise).scale
         notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class"]
         if rows is None:
             needed = math.ceil(sigma / math.sqrt(answers) / USEFUL_SHARE)
@@ -149,10 +147,6 @@ class PateGan(Estimator):
         teachers = tuple(int(value) for value in np.ceil(wanted))
         mean = float(np.max(counts / np.asarray(teachers)))
         return teachers, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
-
-    def _sigma(self, z: float, touched: int) -> float:
-        """Noise in votes from the noise multiplier: times the sensitivity of one answer over the classes a unit touches."""
-        return z * (math.sqrt(touched) if self.noise == "gaussian" else touched)
 
     def _votes(
         self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float, width: int = 1

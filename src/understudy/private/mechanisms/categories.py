@@ -47,8 +47,17 @@ class PrivateCategories:
     def release(self, values: list[str], units: UnitIds, noise: NoiseSource) -> tuple[str, ...]:
         """The keys that pass, in alphabetical order, at most `LARGEST_LIST` of the largest."""
         counts = Counter(value for value, _ in set(zip(values, units.tolist(), strict=True)))
-        keys = sorted(counts)
+        keys = sorted(key for key in counts if is_unicode(key))
         noisy = noise.draw("gaussian", self.scale, (len(keys),))
         totals = [(counts[key] + int(extra), key) for key, extra in zip(keys, noisy, strict=True)]
         passing = [(total, key) for total, key in totals if total >= self.threshold]
         return tuple(sorted(key for _, key in sorted(passing, reverse=True)[:LARGEST_LIST]))
+
+
+def is_unicode(key: str) -> bool:
+    """Half a surrogate pair is no text: no file could hold such a category. Decided key by key, so sensitivities stay."""
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

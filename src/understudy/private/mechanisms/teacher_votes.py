@@ -12,7 +12,8 @@ Guarantee. A unit sits in one shard of each class it has rows in, at most `class
 is the same with and without it (its training sees its own shard, its own key, and generated rows). So each answer changes
 by at most 1 in each of those classes: L2 sensitivity sqrt(classes_per_unit) per judged fake, T = rounds x judged answers:
 
-    SelfComposedDpEvent(GaussianDpEvent(sigma / sqrt(classes_per_unit)), T)     (Laplace: L1, noise / classes_per_unit)
+    Z of scale sigma sqrt(classes_per_unit)  =>  SelfComposedDpEvent(GaussianDpEvent(sigma), T)
+    (Laplace: L1 sensitivity classes_per_unit, scale sigma classes_per_unit, LaplaceDpEvent(sigma))
 
 Departures from the paper: data-independent price only, fixed number of rounds, noise on one count, votes need not be
 thresholded.
@@ -52,7 +53,7 @@ class TeacherVotes:
     judged: int  # answers per class and round
     classes_per_unit: int  # how many classes one unit can have rows in
     kind: Kind
-    sigma: float  # scale of the noise, in votes
+    sigma: float  # noise multiplier: scale of the noise over the sensitivity of one answer
     answers: Answers
     learning_rate: float
     weight_decay: float
@@ -61,15 +62,18 @@ class TeacherVotes:
     def levels(self) -> int:
         return LEVELS[self.answers]
 
+    @property
+    def scale(self) -> float:
+        """Scale of the noise, in votes."""
+        touched = self.classes_per_unit
+        return self.sigma * (math.sqrt(touched) if self.kind == "gaussian" else touched)
+
     def event(self, rounds: int) -> dpa.DpEvent:
-        if self.kind == "gaussian":
-            single: dpa.DpEvent = dpa.GaussianDpEvent(self.sigma / math.sqrt(self.classes_per_unit))
-        else:
-            single = dpa.LaplaceDpEvent(self.sigma / self.classes_per_unit)
+        single = dpa.GaussianDpEvent(self.sigma) if self.kind == "gaussian" else dpa.LaplaceDpEvent(self.sigma)
         return dpa.SelfComposedDpEvent(single, rounds * self.judged)
 
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
-        return noise.draw(self.kind, self.sigma * self.levels, (rounds, len(self.teachers), self.judged))
+        return noise.draw(self.kind, self.scale * self.levels, (rounds, len(self.teachers), self.judged))
 
     def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Shards, Teachers]:
         counts = np.asarray(self.teachers, np.int32)
