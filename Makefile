@@ -2,6 +2,7 @@
 #
 #   make demo        fit, sample and verify on a table that ships with a dependency; results in demo/
 #   make test        the quick tests          make test-slow   the long statistical ones
+#   make test-browser  opens the reports in an installed Chromium
 #   make check       style, types, import contracts
 #   make install     the environment alone    make clean       remove it again
 
@@ -14,7 +15,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Shape and rank mistakes in JAX code are errors wherever the tests run, and two test workers share two cores.
 TEST_ENV := JAX_NUMPY_RANK_PROMOTION=raise JAX_PLATFORMS=cpu OMP_NUM_THREADS=1
 
-.PHONY: help install demo test test-slow check format clean
+.PHONY: help install demo test test-slow test-browser check format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -45,6 +46,9 @@ test: $(VENV)/.stamp-dev
 
 test-slow: $(VENV)/.stamp-dev
 	@$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
+
+test-browser: $(VENV)/.stamp-dev
+	@$(TEST_ENV) $(BIN)/python -m pytest -q tests/report -m browser
 
 check: $(VENV)/.stamp-dev
 	@$(BIN)/ruff check .
