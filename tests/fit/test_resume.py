@@ -1,0 +1,279 @@
+"""Cancel, crash, resume: the same result, charged once; and everything that must not be resumed is refused."""
+
+import json
+import shutil
+import stat
+
+import jax
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import understudy.private.rounds as rounds
+from understudy.accounting import Ledger, LedgerError
+from understudy.accounting.ledger import entries_from_dict
+from understudy.errors import UsageError
+from understudy.fit import fit
+from understudy.private import SecureNoise, SeededNoise
+
+from ..conformance.tables import GENERATORS, mixed_schema, mixed_table
+from .inside import opened
+
+SCHEMA = mixed_schema("sick")
+NO_FILE = "the rows are not read again.csv"
+
+
+class TwoStreams(SeededNoise):
+    """Noise and keys from streams of their own: a resumed fit draws keys that it throws away, and goes on with the noise."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self._keys = np.random.default_rng(seed + 1)
+
+    def secret(self, size):
+        return self._keys.bytes(size)
+
+
+def estimator(**options):
+    return clone(GENERATORS["pate-gan"]).set_params(**options)
+
+
+def stop_at(stage, number=0):
+    def callback(event):
+        if event["stage"] == stage and event["round"] >= number:
+            raise KeyboardInterrupt
+
+    return callback
+
+
+def interrupted(folder, noise, callback):
+    with pytest.raises(KeyboardInterrupt):
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, progress=callback, noise=noise)
+
+
+def resumed(folder, noise, model=None):
+    return fit(model or estimator(), NO_FILE, SCHEMA, checkpoint=folder, resume=True, noise=noise)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return fit(estimator(), mixed_table(), SCHEMA, noise=TwoStreams(3))
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A fit stopped after two of three rounds, to be copied and then resumed, damaged, ..."""
+    folder = tmp_path_factory.mktemp("stopped") / "checkpoint"
+    interrupted(folder, TwoStreams(3), stop_at("rounds", 2))
+    return folder
+
+
+@pytest.fixture
+def checkpoint(stopped, tmp_path):
+    return shutil.copytree(stopped, tmp_path / "checkpoint")
+
+
+def same(model, other):
+    assert set(model.weights) == set(other.weights)
+    for name, value in model.weights.items():
+        np.testing.assert_array_equal(value, other.weights[name])
+    assert model.history == other.history
+    assert model.class_counts == other.class_counts
+    tokens = [
+        [(entry["purpose"], entry["event"]) for entry in ledger["entries"]] for ledger in (model.ledger, other.ledger)
+    ]
+    assert tokens[0] == tokens[1]
+
+
+# -- the same result, charged once -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage,number", [("rounds", 1), ("finish", 0)])
+def test_a_cancelled_fit_goes_on_where_it_was(uninterrupted, tmp_path, stage, number):
+    folder, noise = tmp_path / "checkpoint", TwoStreams(3)
+    interrupted(folder, noise, stop_at(stage, number))
+    same(resumed(folder, noise), uninterrupted)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_can_be_cancelled_twice(uninterrupted, tmp_path):
+    folder, noise = tmp_path / "checkpoint", TwoStreams(3)
+    interrupted(folder, noise, stop_at("rounds", 1))
+    with pytest.raises(KeyboardInterrupt):
+        fit(estimator(), NO_FILE, SCHEMA, checkpoint=folder, resume=True, progress=stop_at("rounds", 2), noise=noise)
+    same(resumed(folder, noise), uninterrupted)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_around_a_charge_costs_nothing_more(uninterrupted, tmp_path, monkeypatch, when):
+    """The checkpoint is on disk; then the process dies just before, or just after, the second chunk is charged."""
+    folder, noise, charge = tmp_path / "checkpoint", TwoStreams(3), Ledger.charge
+
+    def dies(self, purpose, event, token, digest=""):
+        if token == "rounds from 1":
+            if when == "after":
+                charge(self, purpose, event, token, digest)
+            raise KeyboardInterrupt
+        charge(self, purpose, event, token, digest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "charge", dies)
+        interrupted(folder, noise, None)
+    charged = (folder / "ledger.jsonl").read_text().count("rounds from")
+    assert charged == (2 if when == "after" else 1)
+    same(resumed(folder, noise), uninterrupted)
+
+
+def test_a_crash_inside_a_chunk_repeats_it_with_the_same_noise(uninterrupted, tmp_path, monkeypatch):
+    folder, noise, seen, run = tmp_path / "checkpoint", TwoStreams(3), [], rounds.run_chunk
+
+    def dies(*arguments):
+        seen.append(np.asarray(arguments[5]))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return run(*arguments)
+
+    monkeypatch.setattr(rounds, "run_chunk", dies)
+    interrupted(folder, noise, None)
+    same(resumed(folder, noise), uninterrupted)
+    np.testing.assert_array_equal(seen[1], seen[2])
+    assert not np.array_equal(seen[0], seen[1])
+
+
+def test_the_ledger_of_a_resumed_fit_is_its_plan(checkpoint):
+    model = resumed(checkpoint, SecureNoise())
+    charges = entries_from_dict(model.ledger)[1]
+    votes = [charge for charge in charges if charge.purpose == "teacher votes"]
+    assert [charge.detail for charge in votes] == ["rounds from 0", "rounds from 1", "rounds from 2"]
+    assert len(charges) == len(model.plan.charges) - 1 + 3
+
+
+def test_seeded_noise_stays_void_when_the_rest_is_secure(checkpoint):
+    assert resumed(checkpoint, SecureNoise()).certificate.void_reasons == ("noise was seeded: void",)
+
+
+# -- the folder is secret ----------------------------------------------------------------------------------------------
+
+
+def test_the_checkpoint_is_for_its_owner_alone_and_says_so(stopped):
+    assert stat.S_IMODE(stopped.stat().st_mode) == 0o700
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in stopped.iterdir()}
+    assert modes == dict.fromkeys(
+        ("SECRET.txt", "data.safetensors", "ledger.jsonl", "record.json", "state.safetensors"), 0o600
+    )
+    assert (stopped / "SECRET.txt").read_text().startswith("SECRET")
+
+
+def test_a_fit_leaves_no_checkpoint_behind(checkpoint):
+    fit(estimator(), mixed_table(), SCHEMA, checkpoint=checkpoint, noise=TwoStreams(3))
+    assert not checkpoint.exists()
+
+
+def test_other_peoples_folders_are_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="no checkpoint"):
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=tmp_path, noise=TwoStreams(3))
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_missing_table_leaves_an_earlier_checkpoint_alone(checkpoint):
+    with pytest.raises(UsageError, match="does not exist"):
+        fit(estimator(), "missing.csv", SCHEMA, checkpoint=checkpoint)
+    assert (checkpoint / "state.safetensors").is_file()
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "other,schema",
+    [
+        (estimator(rounds=4), SCHEMA),
+        (estimator(epsilon=2.0), SCHEMA),
+        (estimator(delta=1e-6), SCHEMA),
+        (estimator(hidden=5), SCHEMA),
+        (clone(GENERATORS["pate-gan-as-published"]), SCHEMA),
+        (estimator(), mixed_schema("grade")),
+        (estimator(), mixed_schema("sick", rows=60)),
+    ],
+    ids=["rounds", "epsilon", "delta", "network", "method", "label", "rows"],
+)
+def test_another_fit_does_not_resume(checkpoint, other, schema):
+    with pytest.raises(UsageError, match="another plan or schema"):
+        fit(other, mixed_table(), schema, checkpoint=checkpoint, resume=True)
+    assert (checkpoint / "state.safetensors").is_file()
+
+
+def test_resume_needs_a_checkpoint(tmp_path):
+    with pytest.raises(UsageError, match="needs the checkpoint folder"):
+        fit(estimator(), mixed_table(), SCHEMA, resume=True)
+    with pytest.raises(UsageError, match="no checkpoint"):
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=tmp_path / "none", resume=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_cancelled_before_its_first_round_starts_again(uninterrupted, tmp_path):
+    folder = tmp_path / "checkpoint"
+    interrupted(folder, TwoStreams(9), stop_at("begin"))
+    with pytest.raises(UsageError, match="no checkpoint"):
+        resumed(folder, TwoStreams(3))
+    same(fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, noise=TwoStreams(3)), uninterrupted)
+
+
+def test_a_ledger_that_lost_charges_is_refused(checkpoint):
+    """The chunk that is about to be repeated may be missing, earlier ones may not."""
+    ledger = checkpoint / "ledger.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    assert sum("rounds from" in line for line in lines) == 2
+    ledger.write_text("".join(lines[:-2]))
+    with pytest.raises(LedgerError, match="altered or damaged"):
+        resumed(checkpoint, TwoStreams(3))
+    ledger.write_text("".join(lines[:-1]))
+    assert len(entries_from_dict(resumed(checkpoint, TwoStreams(3)).ledger)[1]) == len(lines) - 1 + 1
+
+
+def test_a_ledger_of_another_run_is_refused(checkpoint, tmp_path):
+    """Same plan, other tape: the ledger of a second run does not hold the line that the checkpoint noted."""
+    interrupted(tmp_path / "second", TwoStreams(4), stop_at("rounds", 2))
+    shutil.copy(tmp_path / "second" / "ledger.jsonl", checkpoint / "ledger.jsonl")
+    with pytest.raises(LedgerError, match="altered or damaged"):
+        resumed(checkpoint, TwoStreams(3))
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "data.safetensors", "record.json", "ledger.jsonl"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "foreign"])
+def test_a_damaged_checkpoint_is_refused_in_one_line(checkpoint, name, damage):
+    file = checkpoint / name
+    if damage == "gone":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    else:
+        file.write_text(json.dumps(["something", "else"]))
+    with pytest.raises(UsageError) as caught:
+        resumed(checkpoint, TwoStreams(3))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_same_rounds_with_other_noise_are_refused():
+    """A second tape for rounds that were answered is a second answer: the ledger stops it before it is computed."""
+    found = opened(estimator(), mixed_table(), SCHEMA, TwoStreams(3))
+    conversation, generator = found.conversation, found.opening.generator
+    before = conversation._secret_state()
+    conversation.prepare(1)
+    first = conversation._secret_state()["tape"]
+    charge_only(conversation, generator)
+    conversation._restore(before | {"tape": first})
+    charge_only(conversation, generator)  # the identical tape: a repetition
+    conversation._restore(before | {"tape": None})
+    conversation.prepare(1)
+    assert not np.array_equal(conversation._secret_state()["tape"], first)
+    with pytest.raises(LedgerError, match="other noise"):
+        charge_only(conversation, generator)
+
+
+def charge_only(conversation, generator):
+    """`advance` up to the compiled program: the charge comes before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "run_chunk", lambda *arguments: (arguments[3], None, {}))
+        conversation.advance(generator, None, jax.random.key(0))
