@@ -30,7 +30,6 @@ SHARES = (0.2, 0.3, 0.5)  # of the weight of the footing
 ALIKE = 50  # so many columns with the same kind and bounds count as one group
 LARGEST = 3.0  # scores are clipped here
 TAIL = (0.5, 1.0, 2.0, 4.0)  # knots of an exponential tail, in units of its scale
-HEAVY = 0.2  # a cell with more of a column's rows than this is treated as one value
 
 
 class Footing(NamedTuple):
@@ -38,33 +37,34 @@ class Footing(NamedTuple):
 
     marginals: Marginals
     flags: np.ndarray  # int [d]: the coordinate that says a numeric value is missing, -1 where there is none
-    atoms: np.ndarray  # bool [d, cells]: cells that hold (nearly) one value
     group: np.ndarray  # int [d]: columns with the same number share cells and distribution
 
     def cells(self, rows: np.ndarray) -> np.ndarray:
         """Cell of every numeric value, -1 where it is missing."""
         return cells_of(rows, self.marginals.numeric, self.flags, self.marginals.edges)
 
+    @property
+    def levels(self) -> np.ndarray:
+        """[d, cells]: the score of every cell, Phi^{-1} of the middle of its share."""
+        cdf = self.marginals.cdf.astype(np.float64)
+        return score(0.5 * (cdf[:, 1:] + cdf[:, :-1]))
+
     def scores(self, rows: np.ndarray) -> np.ndarray:
-        """z = Phi^{-1}(F(x)), the middle of the cell for atoms; 0 for missing values."""
-        edges, cdf = self.marginals.edges.astype(np.float64), self.marginals.cdf.astype(np.float64)
-        cell = self.cells(rows)
-        z = np.zeros((len(rows), len(edges)))
-        for j, column in enumerate(self.marginals.numeric):
-            at = np.maximum(cell[:, j], 0)
-            share = np.interp(rows[:, column], edges[j], cdf[j])
-            share = np.where(self.atoms[j, at], 0.5 * (cdf[j, at] + cdf[j, at + 1]), share)
-            z[:, j] = np.where(cell[:, j] < 0, 0.0, score(share))
-        return z
+        """z of every numeric value: the score of its cell, so that a value many rows share stands in the middle of its share.
+
+        Scores are a function of the cell alone, because that is what makes the model's own expectation of z exact
+        (`score_of_latent`) wherever in a cell the rows are. 0 for missing values.
+        """
+        cell, levels = self.cells(rows), self.levels
+        z = np.take_along_axis(levels.T, np.maximum(cell, 0), axis=0) if len(levels) else np.zeros(cell.shape)
+        return np.where(cell < 0, 0.0, z)
 
     def score_of_latent(self, latent: np.ndarray) -> np.ndarray:
         """[points, d]: what z a standard normal latent value becomes in each column once it went through cells and back."""
-        cdf = self.marginals.cdf.astype(np.float64)
-        share = ndtr(latent)
+        cdf, levels, share = self.marginals.cdf.astype(np.float64), self.levels, ndtr(latent)
         z = np.zeros((len(latent), len(cdf)))
         for j in range(len(cdf)):
-            at = np.clip(np.searchsorted(cdf[j], share, side="right") - 1, 0, cdf.shape[1] - 2)
-            z[:, j] = score(np.where(self.atoms[j, at], 0.5 * (cdf[j, at] + cdf[j, at + 1]), share))
+            z[:, j] = levels[j, np.clip(np.searchsorted(cdf[j], share, side="right") - 1, 0, cdf.shape[1] - 2)]
         return z
 
 
@@ -111,9 +111,7 @@ def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Foot
     rates = np.full(codec.width, 0.5)
     rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, noise)
     marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
-    single = (np.diff(edges, axis=1) < 1.5 * steps[:, None]) & (steps[:, None] > 0)
-    heavy = np.diff(cdf, axis=1) > HEAVY if groups else single
-    return Footing(marginals, flags, single | heavy, group)
+    return Footing(marginals, flags, group)
 
 
 def describe(codec: Codec) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

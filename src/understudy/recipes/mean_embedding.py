@@ -45,7 +45,7 @@ MOMENTS, CELLS, PAIRS = "class moments", "class cells", "class pairs"
 NUMERIC = 0.5  # weight a of a normal score beside an outcome of a discrete column
 SPREAD = 0.7  # weight b of |z| beside z
 ROOM = 1.1  # clipping radius over the root of the expected squared norm
-MOST_PRODUCTS = 600_000  # noise is drawn for so many products at most; beyond, one matrix serves all classes
+MOST_PRODUCTS = 200_000  # noise is drawn for so many products at most; beyond, one matrix serves all classes
 MOST_CELLS = 4096  # coordinates of the class cells; bounds memory
 
 
@@ -161,6 +161,8 @@ class Embedding:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]."""
         first, second, error = moments
+        first[:, self.numeric] = towards_common(first[:, self.numeric], error, self.counts)
+        second = towards_common(second, error / (NUMERIC * SPREAD), self.counts)
         shares, shares_error, edges = cells
         densities = []
         rates = np.tile(self.rates, (len(self.counts), 1))
@@ -239,14 +241,26 @@ class Embedding:
         """What the generator needs, from margins and correlations."""
         random = np.random.default_rng(0)  # public: simulations only
         factors, offsets = [], []
-        simple = not self.blocks and not self.footing.atoms.any()
+        rounds = rounds if self.blocks else min(rounds, 1)  # numeric columns alone are nearly right at once
         for c in range(len(self.counts)):
             blocks = [Block(start, size, rates[c, start : start + size]) for start, size in self.blocks]
             target = targets[min(c, len(targets) - 1)]
-            corrected = 0 if simple or len(targets) < len(self.counts) else rounds
+            corrected = 0 if len(targets) < len(self.counts) else rounds
             correlation, offset = fit_latent(target, densities[c], self.score, self.numeric, blocks, corrected, random)
             offsets.append(offset)
             if c < len(targets):
                 factors.append(np.linalg.cholesky(correlation))
         tables = np.stack([quantile_table(density, table_points()) for density in densities])
         return Latent(np.stack(factors), tables, np.stack(offsets))
+
+
+def towards_common(values: np.ndarray, error: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Class means, each moved towards the mean over classes as far as its deviations could be noise (empirical Bayes)."""
+    weight = counts / counts.sum()
+    common = weight @ values
+    shrunk = []
+    for own, noise, share in zip(values, error, weight, strict=True):
+        variance = noise**2 * (1.0 - 2.0 * share) + float((weight**2) @ (error**2))
+        signal = max(float(((own - common) ** 2).mean()) - variance, 0.0) if len(common) else 0.0
+        shrunk.append(common + signal / max(signal + variance, 1e-12) * (own - common))
+    return np.stack(shrunk)
