@@ -229,7 +229,7 @@ def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray]
     starts = np.cumsum([0, *(grouping.cells for grouping in groups)])[:-1]
     base, span = np.zeros((count, outcomes)), np.zeros((count, outcomes))
     for number, node in enumerate(nodes):
-        base[number, : node.outcomes], span[number, : node.outcomes] = node.interval()
+        base[number, : node.outcomes], span[number, : node.outcomes] = short_tails(node, masses[number])
     order = np.asarray([step.node for step in drawn], int)
     return Network(
         order=order,
@@ -242,6 +242,24 @@ def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray]
         base=base,
         span=span,
     )
+
+
+def short_tails(node: Node, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of the outcomes; the two outermost on either side are drawn in when they reach far.
+
+    Spread evenly, the last cell of a salary bounded by a million would put a thirtieth of the rows anywhere up to it. Twice
+    the scale of an exponential tail that continues the density of the next cell keeps that tail's mean.
+    """
+    base, span = (part.copy() for part in node.interval())
+    first = int(node.missing is not None)
+    if not node.ordered or node.points or node.size < 5:
+        return base, span
+    last = node.outcomes - 1
+    for outer, inner in ((first + 1, first + 2), (first, first + 1), (last - 1, last - 2), (last, last - 1)):
+        reach = min(span[outer], 2.0 * max(mass[outer], 1.0) * span[inner] / max(mass[inner], 1.0))
+        base[outer] = base[inner] - reach if outer < inner else base[inner] + span[inner]
+        span[outer] = reach
+    return base, span
 
 
 def positive(mass: np.ndarray) -> np.ndarray:

@@ -1,0 +1,187 @@
+"""independent and mst from plan to sample."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy.accounting import events
+from understudy.accounting.ledger import entries_from_dict
+from understudy.errors import UsageError
+from understudy.fit import fit
+from understudy.private.noise import SeededNoise
+from understudy.schema import Codec, Column, Schema
+
+METHODS = ("independent", "mst")
+COLUMNS = (
+    Column(name="age", kind="integer", lower=0, upper=120),
+    Column(name="income", kind="continuous", lower=0, upper=1_000_000, missing=True),
+    Column(name="city", kind="categorical", categories=("a", "b", "c", "d"), missing=True),
+    Column(name="visits", kind="integer", lower=0, upper=9),
+    Column(name="smoker", kind="boolean"),
+    Column(name="who", kind="identifier"),
+    Column(name="sick", kind="categorical", categories=("no", "yes")),
+)
+
+
+def schema(label="sick", **more):
+    return Schema(columns=COLUMNS, label=label, **more)
+
+
+def table(rows=4000, seed=0):
+    """visits follow the city, income follows age, the label follows both; spikes and gaps."""
+    rng = np.random.default_rng(seed)
+    sick = rng.random(rows) < 0.3
+    city = np.where(sick, rng.choice(4, rows, p=[0.7, 0.1, 0.1, 0.1]), rng.choice(4, rows))
+    age = np.clip(rng.normal(40 + 20 * sick, 10, rows).round(), 0, 120).astype(int)
+    income = np.where(rng.random(rows) < 0.2, np.nan, age * 500.0 + rng.normal(0, 1000, rows))
+    return pd.DataFrame(
+        {
+            "age": age,
+            "income": income,
+            "city": np.array(["a", "b", "c", "d"], object)[city],
+            "visits": np.clip(2 * city + rng.integers(0, 2, rows), 0, 9),
+            "smoker": rng.random(rows) < 0.4,
+            "who": np.arange(rows),
+            "sick": np.where(sick, "yes", "no"),
+        }
+    )
+
+
+def fitted(method, frame=None, own=None, **options):
+    return fit(us.method(method)(**options), table() if frame is None else frame, own or schema(), noise=SeededNoise(0))
+
+
+@pytest.fixture(scope="module")
+def generous():
+    """An mst at an epsilon where noise hardly matters."""
+    return fitted("mst", epsilon=500.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("label", ["sick", None])
+def test_what_was_announced_is_charged(method, label):
+    model = fitted(method, own=schema(label))
+    announced = {charge.purpose: events.flatten(charge.event) for charge in model.plan.charges}
+    charged: dict = {}
+    for charge in entries_from_dict(model.ledger)[1]:
+        for event, times in events.flatten(charge.event).items():
+            own = charged.setdefault(charge.purpose, {})
+            own[event] = own.get(event, 0) + times
+    assert charged == announced
+    assert 0.99 <= model.plan.epsilon <= 1.0
+
+
+def test_mst_pays_for_one_choice_per_edge():
+    plan = us.Mst(epsilon=1.0).plan(schema())
+    charge = next(charge for charge in plan.charges if charge.purpose == "tree edges")
+    assert list(events.flatten(charge.event).values()) == [4]  # five columns besides the label
+
+
+def test_person_level_privacy_scales_the_noise():
+    """The same multipliers, but counts of a person with up to 5 rows get 5 times the noise."""
+    noise, seen = SeededNoise(0), []
+
+    class Watching:
+        void_reason = "test"
+
+        def draw(self, kind, scale, shape):
+            seen.append(scale)
+            return noise.draw(kind, scale, shape)
+
+        def secret(self, size):
+            return noise.secret(size)
+
+    scales = []
+    for own in (schema(), schema(unit="who", max_rows_per_unit=5)):
+        fit(us.Mst(epsilon=5.0), table(300), own, noise=Watching())
+        scales.append(np.asarray(seen))
+        seen.clear()
+    assert np.allclose(scales[1] / scales[0], 5.0)
+
+
+def test_mst_keeps_dependence_that_is_there(generous):
+    """At epsilon 500 the pair's shares differ from the table's by sampling alone: 0.05 is 6 standard deviations."""
+    real, fake = table(), generous.sample(4000, seed=1)
+    shares = [pd.crosstab(frame["city"], frame["visits"], normalize=True) for frame in (real, fake)]
+    assert np.abs(shares[0].sub(shares[1], fill_value=0.0)).to_numpy().max() < 0.05
+    assert abs((fake["sick"] == "yes").mean() - (real["sick"] == "yes").mean()) < 0.05
+    assert abs(fake["income"].isna().mean() - 0.2) < 0.05
+    gap = [f[f["sick"] == "yes"]["age"].mean() - f[f["sick"] == "no"]["age"].mean() for f in (real, fake)]
+    assert abs(gap[0] - gap[1]) < 2.0
+
+
+def test_independent_keeps_columns_but_no_dependence():
+    """Correlation of 4,000 independent pairs stays below 0.1 but for one fit in 1e9."""
+    real, fake = table(), fitted("independent", epsilon=500.0).sample(4000, seed=1)
+    assert abs(fake["age"].corr(fake["income"])) < 0.1
+    assert np.allclose(fake["age"].quantile([0.1, 0.5, 0.9]), real["age"].quantile([0.1, 0.5, 0.9]), atol=3)
+    shares = [frame["visits"].value_counts(normalize=True) for frame in (real, fake)]
+    assert shares[0].sub(shares[1], fill_value=0.0).abs().max() < 0.05
+
+
+def test_values_keep_their_types_and_show_no_lattice(generous):
+    fake = generous.sample(4000, seed=2)
+    assert (fake["age"] % 1 == 0).all()
+    assert fake["age"].between(0, 120).all()
+    assert fake["visits"].between(0, 9).all()
+    assert fake["income"].dropna().nunique() > 3000  # not the cells' midpoints
+    assert fake["age"].nunique() > 50
+
+
+def test_samples_are_reproducible_conditional_and_of_any_length(generous, tmp_path):
+    first = generous.sample(300, seed=5)
+    generous.save(tmp_path / "model")
+    again = us.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(first, again.sample(300, seed=5))
+    assert not first.equals(again.sample(300, seed=6))
+    assert set(again.sample(50, seed=0, where="sick=yes")["sick"]) == {"yes"}
+    assert [len(batch) for batch in again.sample_batches(250, 100, seed=0)] == [100, 100, 50]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_odd_tables_fit(method):
+    """No rows, no column but the label, one column, estimates left to make."""
+    assert len(fitted(method, table(0)).sample(20, seed=0)) == 20
+    for names in (["sick"], ["city"]):
+        own = Schema(columns=tuple(c for c in COLUMNS if c.name in names), label="sick" if "sick" in names else None)
+        assert list(fitted(method, table(50), own).sample(20, seed=0).columns) == [
+            c.name for c in COLUMNS if c.name in names
+        ]
+    own = Schema(
+        columns=(
+            Column(name="city", kind="categorical", estimate="city", other=True),
+            Column(name="income", kind="continuous", estimate="income"),
+        )
+    )
+    assert len(fitted(method, table(500), own, epsilon=10.0).sample(20, seed=0)) == 20
+
+
+def test_too_many_columns_are_refused_before_a_row_is_read():
+    wide = Schema(columns=tuple(Column(name=f"x{i}", kind="continuous", lower=0, upper=1) for i in range(617)))
+    with pytest.raises(UsageError, match="up to 128 columns and the schema has 617"):
+        us.Mst().plan(wide)
+    assert us.Independent().plan(wide).epsilon <= 1.0
+
+
+def test_many_categories_are_merged_instead_of_filling_memory():
+    names = tuple(f"c{i}" for i in range(3000))
+    own = Schema(columns=(Column(name="a", kind="categorical", categories=names), COLUMNS[0], COLUMNS[3]))
+    frame = table(500).assign(a=np.random.default_rng(0).choice(names, 500))
+    model = fitted("mst", frame, own)
+    assert model.weights["table"].size < 100_000
+    assert set(model.sample(200, seed=0)["a"]) <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"pairs_share": 0.0}, "pairs_share"), ({"most_cells": 1}, "most_cells")]
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(UsageError, match=message):
+        us.Mst(**options).plan(schema())
+
+
+def test_encoded_samples_fit_the_codec(generous):
+    rows, _, _ = next(generous._encoded_batches(Codec(schema()), 100, 100, 0, None))
+    assert rows.shape == (100, generous.codec.width)
+    assert np.isfinite(rows).all()
