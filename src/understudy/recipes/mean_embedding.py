@@ -45,6 +45,7 @@ MOMENTS, CELLS, PAIRS = "class moments", "class cells", "class pairs"
 NUMERIC = 0.5  # weight a of a normal score beside an outcome of a discrete column
 SPREAD = 0.7  # weight b of |z| beside z
 ROOM = 1.1  # clipping radius over the root of the expected squared norm
+PRESENCE = 0.3  # size of the constant coordinate over the clipping radius, where units have several rows
 MOST_PRODUCTS = 200_000  # noise is drawn for so many products at most; beyond, one matrix serves all classes
 MOST_CELLS = 4096  # coordinates of the class cells; bounds memory
 
@@ -124,13 +125,21 @@ class Embedding:
         radius = NUMERIC**2 * square.sum() + spread**2 * (square - self.expected**2).sum() + outcomes.sum()
         radius = ROOM * math.sqrt(radius + 0.05 * len(self.blocks))
 
+        # Clipping shortens units of several rows; a constant coordinate counts how many rows are left of them.
+        constant = 0.0 if self.codec.schema.unit is None else PRESENCE * radius
+        radius = math.hypot(radius, constant)
+
         def features(rows: Any) -> np.ndarray:
             whole, z = self.vector(rows)
-            return np.concatenate([whole, spread * (np.abs(z) - self.expected)], axis=1) / radius
+            present = np.full((len(whole), 1 if constant else 0), constant)
+            return np.concatenate([whole, spread * (np.abs(z) - self.expected), present], axis=1) / radius
 
-        sums = curator.feature_sum(MOMENTS, NoisySum(sigma), features).value * radius / self.counts[:, None]
-        error = sigma * radius / self.counts
-        return sums[:, :width], sums[:, width:] / spread, error
+        sums = curator.feature_sum(MOMENTS, NoisySum(sigma), features).value * radius
+        counts = self.counts
+        if constant:
+            counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
+        means = sums / counts[:, None]
+        return means[:, :width], means[:, width:] / spread, sigma * radius / counts
 
     # -- class cells -----------------------------------------------------------------------------------------------------
     def ask_cells(self, curator: Curator, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
