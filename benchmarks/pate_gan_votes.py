@@ -24,7 +24,6 @@ VARIANTS = {
     "start only (the generator ignores the votes)": {"generator_rate": 1e-12},
     "votes only (no class moments)": {"moments_share": 0.0, "votes_share": 0.7, "generator_rate": 1e-3},
     "bold generator (rate 1e-3)": {"generator_rate": 1e-3},
-    "bold generator, unrestrained teachers": {"generator_rate": 1e-3, **UNRESTRAINED},
 }
 
 
@@ -35,18 +34,13 @@ def main() -> None:
     arguments = parser.parse_args()
     train, test, schema = load("epileptic-seizure", arguments.data, seed=0)
     say = sys.stdout.write
-    say("| variant | epsilon 1 | epsilon 10 |\n| --- | --- | --- |\n")
+    say("| variant, epsilon 1 | mean AUROC |\n| --- | --- |\n")
     for name, options in VARIANTS.items():
-        areas = []
-        for epsilon in (1.0, 10.0):
-            model = PateGan(epsilon=epsilon, seed=0, **options).fit(train, schema)
-            fake, spare = model.sample(len(train), seed=1), model.sample(2000, seed=2)
-            found = score(
-                fake, spare, train=train, test=test, schema=schema, scoring="utility", classifiers=MODELS, max_rows=20_000,
-                seed=0,
-            )  # fmt: skip
-            areas.append(found["metrics"]["auroc"])
-        say(f"| {name} | {areas[0]:.3f} | {areas[1]:.3f} |\n")
+        model = PateGan(epsilon=1.0, seed=0, **options).fit(train, schema)
+        fake, spare = model.sample(len(train), seed=1), model.sample(2000, seed=2)
+        rows = {"train": train, "test": test, "schema": schema}
+        found = score(fake, spare, **rows, scoring="utility", classifiers=MODELS, max_rows=20_000, seed=0)
+        say(f"| {name} | {found['metrics']['auroc']:.3f} |\n")
         sys.stdout.flush()
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "vote-share.svg").write_text(shares(train, schema), encoding="utf-8")

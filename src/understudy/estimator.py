@@ -5,6 +5,7 @@ A method is a dataclass of public options that derives from `Estimator` and says
 certifying are the same for all methods and live here, in `planning.py` and in `fit.py`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,11 +109,12 @@ class Estimator(BaseEstimator):
         progress: Callable[[dict[str, Any]], None] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        out: str | Path | None = None,
     ) -> "Estimator":
-        """Fit on a frame or a file. Returns self; the fitted model is `model_`."""
+        """Fit on a frame or a file. Returns self; the fitted model is `model_`, and is saved to `out` if that is given."""
         from understudy.fit import fit
 
-        self.model_: Model = fit(self, data, schema, progress=progress, checkpoint=checkpoint, resume=resume)
+        self.model_: Model = fit(self, data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=out)
         return self
 
     @property
@@ -145,10 +147,17 @@ class Estimator(BaseEstimator):
         return self.fitted.save(folder)
 
 
-def check_positive(**options: float | int) -> None:
+def check_positive(**options: Any) -> None:
     for name, value in options.items():
-        if not value > 0:
-            raise UsageError(f"{name}={value} must be greater than 0")
+        if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+            raise UsageError(f"{name}={value} must be a number greater than 0")
+
+
+def check_counts(**options: Any) -> None:
+    check_positive(**options)
+    for name, value in options.items():
+        if value != int(value):
+            raise UsageError(f"{name}={value} must be a whole number")
 
 
 def check_choice(**options: tuple[Any, tuple[Any, ...]]) -> None:

@@ -55,9 +55,13 @@ def fit(
     progress: Callable[[dict[str, Any]], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    out: str | Path | None = None,
     noise: NoiseSource | None = None,
 ) -> Model:
-    """Fit `estimator` on a frame or file. `noise` other than the operating system's voids the certificate."""
+    """Fit `estimator` on a frame or file. `noise` other than the operating system's voids the certificate.
+
+    With `out` the model is saved before the checkpoint goes, so that a full disk does not lose a fit that was paid for.
+    """
     noise = noise or SecureNoise()
     plan = estimator.plan(schema)
     told = Progress(progress, plan)
@@ -109,6 +113,8 @@ def fit(
         )
     finally:
         ledger.close()
+    if out is not None:
+        model.save(out)
     if store is not None:
         store.remove()
     return model
@@ -170,20 +176,25 @@ def as_arrays(hints: Any) -> Any:
 
 
 def fingerprint(plan: Plan, schema: Schema) -> dict[str, Any]:
-    return {"plan": plan.to_dict(), "schema": schema.fingerprint()}
+    """What must be the same on resume; another JAX may round votes otherwise, and repeat a chunk with other answers."""
+    return {"plan": plan.to_dict(), "schema": schema.fingerprint(), "jax": jax.__version__}
 
 
 def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool) -> dict[str, Any] | None:
     """The record of an interrupted fit, if there is one and it is the same fit."""
     if not resume:
+        if store is not None and store.exists():
+            raise UsageError(
+                f"{str(store.folder)!r} holds an unfinished fit that has spent budget; go on with --resume, or delete "
+                "the folder to give it up (what it showed on the screen was paid for all the same)"
+            )
         return None
     if store is None:
         raise UsageError("resume=True needs the checkpoint folder of the interrupted fit")
     if not store.exists():
         raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; run without --resume")
     record = store.record()
-    if {name: record.get(name) for name in ("plan", "schema")} != fingerprint(plan, schema):
-        raise UsageError(
-            "the checkpoint belongs to another plan or schema; use the same options, or run without --resume"
-        )
+    wanted = fingerprint(plan, schema)
+    if {name: record.get(name) for name in wanted} != wanted:
+        raise UsageError("the checkpoint belongs to another plan, schema or version of JAX; use the same options")
     return record

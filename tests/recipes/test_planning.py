@@ -129,7 +129,7 @@ def test_options_out_of_range_are_named(option, value, schema):
 
 @pytest.mark.parametrize("share", ["votes_share", "marginals_share", "moments_share"])
 def test_a_share_of_everything_is_refused(share):
-    with pytest.raises(UsageError, match="shares must be positive numbers"):
+    with pytest.raises(UsageError, match=r"shares must be positive numbers|share=inf must be a number"):
         PateGan().set_params(**{share: math.inf}).plan(PLAIN)
 
 

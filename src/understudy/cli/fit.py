@@ -56,13 +56,12 @@ def fit(
         started = time.perf_counter()
         model = estimator(wanted)
         try:
-            model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume)
+            if target.is_dir() and not any(target.iterdir()):
+                target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
+            model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume, out=target)
         except KeyboardInterrupt:
             _say_how_to_resume(checkpoint_of(target))
             raise
-        if target.is_dir() and not any(target.iterdir()):
-            target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
-        model.save(target)
     if not quiet:
         show(
             summary(model, target, time.perf_counter() - started),

@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.accounting import Budget, Plan
 from understudy.errors import UsageError
-from understudy.estimator import Announced, Estimator, Opening, check_choice, check_positive
+from understudy.estimator import Announced, Estimator, Opening, check_choice, check_counts, check_positive
 from understudy.generators.pate_gan import PateGanGenerator
 from understudy.nn.heads import Heads
 from understudy.private import Curator
@@ -58,7 +58,7 @@ class PateGan(Estimator):
     votes_share: float = 0.1
 
     def check_options(self) -> None:
-        check_positive(
+        check_counts(
             rounds=self.rounds,
             judged=self.judged,
             practice=self.practice,
@@ -69,18 +69,19 @@ class PateGan(Estimator):
             latent=self.latent,
             hidden=self.hidden,
             student_hidden=self.student_hidden,
+            teachers=1 if self.teachers is None else self.teachers,
+        )
+        check_positive(
             rows_per_teacher=self.rows_per_teacher,
             marginals_share=self.marginals_share,
             votes_share=self.votes_share,
         )
-        if self.teachers is not None:
-            check_positive(teachers=self.teachers)
         if self.moments_share < 0.0:
             raise UsageError(f"moments_share={self.moments_share} must not be negative; 0 switches the moments off")
         check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("score", "share", "label")))
 
     def announce(self, schema: Schema) -> list[Announced]:
-        start = announce_start(self.marginals_share, self.moments_share)
+        start = announce_start(schema, self.marginals_share, self.moments_share)
 
         def event(z: float) -> dpa.DpEvent:
             return self._votes((1,), 1, classes_per_unit(schema), z).event(self.rounds)

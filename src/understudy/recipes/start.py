@@ -23,7 +23,7 @@ from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.private.mechanisms.column_histograms import ColumnHistograms
 from understudy.private.mechanisms.noisy_sum import NoisySum
-from understudy.schema import Codec
+from understudy.schema import Codec, Schema
 
 LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
 SECOND_MOMENT = 0.5  # weight of v^2 - 1 beside v in a row's vector
@@ -34,12 +34,16 @@ def level(number: int) -> str:
     return f"column marginals {number + 1}"
 
 
-def announce_start(marginals: float, moments: float) -> list[Announced]:
-    """The releases of this file with their weights."""
+def announce_start(schema: Schema, marginals: float, moments: float) -> list[Announced]:
+    """The releases of this file with their weights. Without numeric columns one level of marginals is all there is."""
     details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
-    levels = [
-        Announced(level(i), marginals * share, dpa.GaussianDpEvent, detail=details[i]) for i, share in enumerate(LEVELS)
-    ]
+    if any(column.kind not in ("categorical", "boolean") for column in schema.features):
+        levels = [
+            Announced(level(i), marginals * share, dpa.GaussianDpEvent, detail=details[i])
+            for i, share in enumerate(LEVELS)
+        ]
+    else:
+        levels = [Announced(level(len(LEVELS) - 1), marginals, dpa.GaussianDpEvent, detail="category counts")]
     if moments == 0.0:
         return levels
     return [*levels, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail="first and second moments per class")]
@@ -51,7 +55,7 @@ def ask_marginals(curator: Curator, codec: Codec, rows: float, max_rows: int, pl
     numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
     discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
     blocks = sum(block.head != "numeric" for block in heads.blocks)
-    noise = [plan.parameters["noise"][level(i)] for i in range(len(LEVELS))]
+    noise = [plan.parameters["noise"].get(level(i), math.nan) for i in range(len(LEVELS))]
     cells = cell_count(rows, noise[-1] * max_rows * math.sqrt(max(len(numeric) + blocks, 1)))
     edges = np.tile(np.linspace(0.0, 1.0, cells + 1), (len(numeric), 1))
     for number in range(len(LEVELS) - 1):
