@@ -12,6 +12,7 @@ from sklearn.base import clone
 import understudy.private.rounds as rounds
 from understudy.accounting import Ledger, LedgerError
 from understudy.accounting.ledger import entries_from_dict
+from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.private import SecureNoise, SeededNoise
@@ -164,9 +165,33 @@ def test_the_checkpoint_is_for_its_owner_alone_and_says_so(stopped):
     assert (stopped / "SECRET.txt").read_text().startswith("SECRET")
 
 
-def test_a_fit_leaves_no_checkpoint_behind(checkpoint):
-    fit(estimator(), mixed_table(), SCHEMA, checkpoint=checkpoint, noise=TwoStreams(3))
-    assert not checkpoint.exists()
+def test_a_fit_leaves_no_checkpoint_behind(tmp_path):
+    model = fit(
+        estimator(),
+        mixed_table(),
+        SCHEMA,
+        checkpoint=tmp_path / "checkpoint",
+        out=tmp_path / "model",
+        noise=TwoStreams(3),
+    )
+    assert not (tmp_path / "checkpoint").exists()
+    assert load(tmp_path / "model").method == model.method
+
+
+def test_a_model_that_cannot_be_saved_leaves_its_checkpoint(checkpoint, tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="not a model"):
+        fit(
+            estimator(),
+            mixed_table(),
+            SCHEMA,
+            checkpoint=checkpoint,
+            resume=True,
+            out=tmp_path / "taken",
+            noise=TwoStreams(3),
+        )
+    assert (checkpoint / "state.safetensors").is_file()
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path):
@@ -176,8 +201,8 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_a_missing_table_leaves_an_earlier_checkpoint_alone(checkpoint):
-    with pytest.raises(UsageError, match="does not exist"):
+def test_a_fit_that_has_spent_budget_is_not_thrown_away(checkpoint):
+    with pytest.raises(UsageError, match="spent budget; go on with --resume, or delete"):
         fit(estimator(), "missing.csv", SCHEMA, checkpoint=checkpoint)
     assert (checkpoint / "state.safetensors").is_file()
 
@@ -199,7 +224,7 @@ def test_a_missing_table_leaves_an_earlier_checkpoint_alone(checkpoint):
     ids=["rounds", "epsilon", "delta", "network", "method", "label", "rows"],
 )
 def test_another_fit_does_not_resume(checkpoint, other, schema):
-    with pytest.raises(UsageError, match="another plan or schema"):
+    with pytest.raises(UsageError, match="another plan, schema or version"):
         fit(other, mixed_table(), schema, checkpoint=checkpoint, resume=True)
     assert (checkpoint / "state.safetensors").is_file()
 
