@@ -19,6 +19,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -117,7 +118,6 @@ class Model:
             raise UsageError(f"rows={rows} must not be negative")
         weights = self._class_weights(codec, where)
         key = jax.random.key(secrets.randbits(32) if seed is None else seed, impl="rbg")
-        draw = jax.jit(self.generator.sample)
         arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
         starts = range(0, max(rows, 1), batch)
         for number, first in enumerate(starts):
@@ -125,7 +125,7 @@ class Model:
             key_class, key_row = jax.random.split(jax.random.fold_in(key, number))
             padded = size if rows <= batch else batch  # one shape, one compilation
             classes = jax.random.choice(key_class, len(weights), (padded,), p=jnp.asarray(weights))
-            encoded = np.asarray(draw(arrays, classes, key_row))[:size]
+            encoded = np.asarray(draw(self.generator, arrays, classes, key_row))[:size]
             if self.marginals is not None:
                 encoded = self.marginals.from_uniform(encoded)
             yield encoded, np.asarray(classes, np.int32)[:size], first
@@ -189,6 +189,12 @@ class Model:
         write_json(folder / "certificate.json", certificate.to_dict())
         (folder / "certificate.txt").write_text(certificate.text(), encoding="utf-8")
         (folder / "registry.yaml").write_text(certificate.registry_yaml(), encoding="utf-8")
+
+
+@partial(jax.jit, static_argnums=0)
+def draw(generator: Generator, weights: Any, classes: Any, key: Any) -> Any:
+    """Generated rows; compiled once per generator and batch size, however often it is called."""
+    return generator.sample(weights, classes, key)
 
 
 def load(folder: str | Path) -> Model:

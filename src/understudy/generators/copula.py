@@ -92,8 +92,8 @@ class Copula:
         return jnp.where(onehot, params["location"][classes] + shared + noise, y)
 
     def row(self, fixed: Params, y: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
-        """A row: uniform numeric coordinates, drawn binary and one-hot ones."""
-        return jnp.where(self._numeric, ndtr(y), self._drawn(fixed, y))
+        """A row: uniform numeric coordinates, drawn binary and one-hot ones. For sampling: it has no gradient."""
+        return jnp.where(self._numeric, ndtr(y), self._hard(fixed, y))
 
     def view(self, fixed: Params, y: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
         """The same row as teachers and student see it: scores of unit size (`understudy.marginals`)."""
@@ -105,15 +105,19 @@ class Copula:
         return jnp.asarray(self.heads.coordinates("numeric"))[None, :]
 
     def _drawn(self, fixed: Params, y: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
+        """Discrete draws with the gradient of a smooth version (straight-through)."""
         binary, onehot = self.heads.coordinates("binary"), self.heads.coordinates("onehot")
         if not (binary.any() or onehot.any()):
             return y
-        above = y - fixed["threshold"][None, :]
-        soft, hard = jax.nn.sigmoid(above / SOFTNESS), (above > 0).astype(y.dtype)
+        soft = jax.nn.sigmoid((y - fixed["threshold"][None, :]) / SOFTNESS)
         if onehot.any():
             soft = jnp.where(onehot[None, :], self.heads.softmax(y / SOFTNESS), soft)
-            hard = jnp.where(onehot[None, :], self.heads.winners(y), hard)
-        return soft + jax.lax.stop_gradient(hard - soft)
+        return soft + jax.lax.stop_gradient(self._hard(fixed, y) - soft)
+
+    def _hard(self, fixed: Params, y: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
+        onehot = self.heads.coordinates("onehot")
+        hard = (y > fixed["threshold"][None, :]).astype(y.dtype)
+        return jnp.where(onehot[None, :], self.heads.winners(y), hard) if onehot.any() else hard
 
 
 def mismatch(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> str:
