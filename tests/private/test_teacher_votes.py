@@ -163,3 +163,22 @@ def test_teachers_learn_to_tell_rows_from_fakes():
     judged = jnp.concatenate([jnp.full((1, 1, WIDTH), 2.0), jnp.full((1, 1, WIDTH), -2.0)], axis=1)
     found = votes_of(subject, shards, held, Judgement(practice, judged))
     assert found[0, 0] == 20 and found[0, 1] == 0
+
+
+class RefittedTeachers(TeacherVotes):
+    """Mutant `refitted`: every round starts from untrained teachers, as in one audited implementation."""
+
+    def train(self, data, held, practice):
+        return super().train(data, jax.tree.map(jnp.zeros_like, held), practice)
+
+
+@pytest.mark.parametrize("kind,remembers", [(TeacherVotes, True), (RefittedTeachers, False)])
+def test_teachers_carry_what_they_learned_from_round_to_round(kind, remembers):
+    """After a round on other fakes the same round must end elsewhere; teachers refitted from scratch end at the same weights."""
+    subject = kind(**mechanism().__dict__)
+    shards, held = jax.tree.map(
+        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
+    )
+    once = subject.train(shards, held, question(0).practice)
+    twice = subject.train(shards, subject.train(shards, held, question(5).practice), question(0).practice)
+    assert (not np.allclose(once.weight, twice.weight)) == remembers
