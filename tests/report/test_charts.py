@@ -158,3 +158,10 @@ def test_image_grids_hold_the_png_and_refuse_others(maker):
 def test_series_differ_without_colour():
     kinds = {re.sub(r"[\d.,-]", "", svg.marker(i, 0, 0, "#000000")) for i in range(3)}
     assert len(kinds) == 3 and len(set(svg.SERIES_DASHES)) == len(svg.SERIES_DASHES)
+
+
+def test_figures_near_the_largest_float_do_not_overflow():
+    from understudy.report import svg
+
+    for values in ([1.7e308], [-1.7e308, 1.7e308]):
+        assert all(abs(tick) <= 1e301 for tick in svg.scale(values, 0, 100).ticks())

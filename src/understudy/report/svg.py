@@ -262,6 +262,9 @@ class Scale:
         return log_ticks(self.low, self.high) if self.log else nice_ticks(self.low, self.high, count)
 
 
+LARGEST = 1e300
+
+
 def scale(
     values: Iterable[object],
     start: Num,
@@ -273,6 +276,7 @@ def scale(
 ) -> Scale:
     """A scale over the drawable values, widened when they do not spread; `limits` fixes the ends, `pad` leaves air."""
     seen = [float(v) for v in values if is_figure(v) and (not log or v > 0)]  # type: ignore[arg-type, operator]
+    seen = [min(max(v, -LARGEST), LARGEST) for v in seen]  # near the largest float a width would overflow
     if limits is not None:
         low, high = limits
     elif not seen:
