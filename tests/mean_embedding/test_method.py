@@ -31,7 +31,7 @@ def fake(fitted: MeanEmbedding) -> pd.DataFrame:
 def test_class_structure_comes_back(table: pd.DataFrame, fake: pd.DataFrame) -> None:
     """With next to no noise; sampling error of a mean of 6,000 rows is 0.013, of a rate 0.007, of a correlation 0.013.
 
-    A class's spread is held loosely: in one of four runs one came back 31 % too small (docs/mean-embedding.md, Limits).
+    A class's spread is held loosely: in one of five runs one came back 31 % too small (docs/mean-embedding.md, Limits).
     """
     for label in ("no", "yes"):
         real, made = table[table.sick == label], fake[fake.sick == label]

@@ -76,6 +76,6 @@ class SeededNoise:
 def digest(tape: IntArray) -> str:
     """Fingerprint of a tape: the ledger lets a chunk be replayed only with the very same noise.
 
-    A digest of high-entropy noise reveals nothing about the data, but it is kept with the secret checkpoint all the same.
+    A short tape could be guessed by trying tapes, so a digest is as secret as the noise: it stays with the checkpoint.
     """
     return hashlib.sha256(np.ascontiguousarray(tape).tobytes()).hexdigest()
