@@ -1,0 +1,1 @@
+"""Attacks on our own generators: what an audit can show, and with how much confidence."""

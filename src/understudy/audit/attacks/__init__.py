@@ -1,0 +1,1 @@
+"""Attacks: what a distinguisher looks at, one file each."""
