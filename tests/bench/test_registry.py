@@ -66,6 +66,14 @@ def test_people_are_on_one_side_only(data):
     assert len(test) == pytest.approx(80, abs=4)
 
 
+def test_row_level_variant_has_the_same_split_and_no_unit(data):
+    write("diabetes-130us", data, 400)
+    people, rows = load("diabetes-130us", data), load("diabetes-130us-rows", data)
+    assert people.test.equals(rows.test)
+    assert (people.schema.unit, rows.schema.unit) == ("patient_nbr", None)
+    assert rows.schema.max_rows_per_unit == 1
+
+
 def test_a_sample_of_rows_for_quick_runs_keeps_classes(data):
     write("epileptic-seizure-5", data, 500)
     train, test, schema = load("epileptic-seizure-5", data, rows=100)

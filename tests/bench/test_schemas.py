@@ -27,7 +27,16 @@ KINDS = {
         "breast-cancer",
         "randhie",
     ),
-    "multiclass": ("isolet", "epileptic-seizure-5", "mitbih-5", "diabetes-130us", "mnist", "fashion-mnist", "digits"),
+    "multiclass": (
+        "isolet",
+        "epileptic-seizure-5",
+        "mitbih-5",
+        "diabetes-130us",
+        "diabetes-130us-rows",
+        "mnist",
+        "fashion-mnist",
+        "digits",
+    ),
     "none": ("mimic3-demo",),
 }
 FEATURES = {

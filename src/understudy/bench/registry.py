@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
@@ -49,6 +49,7 @@ class Dataset:
     builtin: str | None = None
     derive: Callable[[pd.DataFrame], pd.DataFrame] = derive.as_published
     official_test: tuple[str, object] | None = None  # (column, value) that marks the official test rows
+    row_level: bool = False  # protect single rows although the schema names a unit; units are still split as a whole
     note: str = ""
 
 
@@ -152,6 +153,15 @@ DATASETS = _sets(
         file="diabetes_130us",
         schema="diabetes_130us",
         note="Unit: the patient. Patients, not encounters, are split.",
+    ),
+    Dataset(
+        name="diabetes-130us-rows",
+        title="Diabetes 130-US, row-level",
+        source="UCI ML repository: Diabetes 130-US hospitals 1999-2008",
+        file="diabetes_130us",
+        schema="diabetes_130us",
+        row_level=True,
+        note="The same rows and the same split by patient, but one encounter is the unit: what person-level costs.",
     ),
     Dataset(
         name="mnist",
@@ -301,6 +311,8 @@ def load(
         frame, is_test = frame[keep], None if is_test is None else is_test[keep]
     if is_test is None:
         is_test = draw(frame, schema, test_share, rng)
+    if entry.row_level:
+        schema = replace(schema, unit=None, max_rows_per_unit=1)
     return Split(frame[~is_test].reset_index(drop=True), frame[is_test].reset_index(drop=True), schema)
 
 

@@ -218,6 +218,22 @@ SUITES = _suites(
         seeds=3,
     ),
     Suite(
+        name="methods",
+        title="Our methods beside each other: six tables at epsilon 1, average of twelve models",
+        datasets=(*FOUR, "adult", "cardiovascular"),
+        methods=("pate-gan", "mean-embedding", "mst", "aim", "independent"),
+        seeds=3,
+        references=(_paper("2", "PATE-GAN paper", method="pate-gan"),),
+    ),
+    Suite(
+        name="person-level",
+        title="What person-level privacy costs: diabetes 130-US by patient and by encounter",
+        datasets=("diabetes-130us", "diabetes-130us-rows"),
+        metrics=("auroc", "accuracy"),
+        methods=("mst", "mean-embedding"),
+        seeds=3,
+    ),
+    Suite(
         name="builtin",
         title="Tables that need no file: breast cancer, digits, RAND health insurance (person as unit)",
         datasets=("breast-cancer", "digits", "randhie"),
