@@ -24,6 +24,7 @@ _SURFACE = {
     "Plan": "understudy.accounting",
     "Certificate": "understudy.accounting",
     "METHODS": "understudy.estimators",
+    "advise": "understudy.adviser",
     "MeanEmbedding": "understudy.estimators",
     "PateGan": "understudy.estimators",
     "Independent": "understudy.estimators",

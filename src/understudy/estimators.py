@@ -11,13 +11,14 @@ METHODS = {
     "pate-gan-as-published": "understudy.recipes.pate_gan_published:PateGanAsPublished",
     "independent": "understudy.recipes.independent:Independent",
     "mst": "understudy.recipes.mst:Mst",
+    "aim": "understudy.recipes.aim:Aim",
 }
 
 
 def method(name: str) -> Any:
     """The estimator class called `name`."""
     if name not in METHODS:
-        raise UsageError(f"--method {name!r} is unknown; choose one of {', '.join(METHODS)}")
+        raise UsageError(f"--method {name!r} is unknown; choose auto or one of {', '.join(METHODS)}")
     module, attribute = METHODS[name].split(":")
     return getattr(import_module(module), attribute)
 

@@ -12,7 +12,8 @@ import pytest
 
 from understudy import cli
 
-QUICK = [f"--set={pair}" for pair in ("rounds=2", "student_steps=2", "generator_steps=2", "teacher_steps=2")]
+STEPS = ("rounds=2", "student_steps=2", "generator_steps=2", "teacher_steps=2")
+QUICK = ["--method=pate-gan", *(f"--set={pair}" for pair in STEPS)]
 SECRET = 31337.25  # a value that stands in one row and must never be printed
 
 
@@ -42,7 +43,8 @@ def folder(tmp_path_factory):
         "  label: {kind: categorical, categories: [0, 1], dtype: int64}\n"
     )
     options = "{rounds: 2, student_steps: 2, generator_steps: 2, teacher_steps: 2}"
-    (place / "run.yaml").write_text(f"data: rows.csv\nschema: rows.yaml\nepsilon: 1\nout: model\noptions: {options}\n")
+    run = "data: rows.csv\nschema: rows.yaml\nmethod: pate-gan\nepsilon: 1\nout: model\n"
+    (place / "run.yaml").write_text(f"{run}options: {options}\n")
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         code = cli.run(["fit", "--config", str(place / "run.yaml"), "--seed", "0"])
     (place / "out.txt").write_text(out.getvalue())
@@ -122,9 +124,9 @@ def test_plan_as_json_adds_up(folder, capsys):
         (["--epsilon", "1", "--delta", "1"], "delta"),
         (["--epsilon", "1", "--delta", "0"], "delta"),
         (["--epsilon", "1", "--method", "magic"], "pate-gan"),
-        (["--epsilon", "1", "--set", "rounds=none"], "rounds"),
-        (["--epsilon", "1", "--set", "rounds=0"], "rounds"),
-        (["--epsilon", "1", "--set", "noise=loud"], "noise"),
+        (["--epsilon", "1", "--method", "pate-gan", "--set", "rounds=none"], "rounds"),
+        (["--epsilon", "1", "--method", "pate-gan", "--set", "rounds=0"], "rounds"),
+        (["--epsilon", "1", "--method", "pate-gan", "--set", "noise=loud"], "noise"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -269,3 +271,14 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path, capsys):
     for words in (["sample", tmp_path, "--rows", "5", "--out", tmp_path / "a.csv"], ["certificate", "show", tmp_path]):
         assert refused(capsys, *words)
     assert refused(capsys, "certificate", "verify", tmp_path / "none")
+
+
+def test_without_a_method_the_adviser_chooses_and_says_why(folder, capsys, tmp_path):
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--rows", "40000", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["method"] == answer["advice"]["method"]
+    assert answer["advice"]["why"] and answer["advice"]["expect"]
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--rows", "40", "--method", "mst")
+    assert code == 0
+    assert "Which method?" in out and "No method" in out

@@ -29,7 +29,7 @@ def test_the_file_fills_in_and_flags_win(config, tmp_path):
     assert found.epsilon == 0.5
     assert found.delta == 1e-6
     assert found.seed == 7
-    assert found.method == "pate-gan"
+    assert found.method == "auto"
     assert found.options == {"teachers": 30, "learning_rate": 1e-3}
 
 
@@ -92,7 +92,7 @@ def test_settings_of_another_form_are_refused(pair):
 
 
 def test_unknown_options_of_a_method_get_the_nearest_name(tmp_path):
-    wanted = ask(schema=tmp_path / "s.yaml", epsilon=1.0, pairs=["teacherz=3"])
+    wanted = ask(schema=tmp_path / "s.yaml", epsilon=1.0, method="pate-gan", pairs=["teacherz=3"])
     with pytest.raises(UsageError, match="no option 'teacherz'; did you mean 'teachers'"):
         _recipe.estimator(wanted)
 

@@ -311,9 +311,14 @@ def load(
         frame, is_test = frame[keep], None if is_test is None else is_test[keep]
     if is_test is None:
         is_test = draw(frame, schema, test_share, rng)
-    if entry.row_level:
-        schema = replace(schema, unit=None, max_rows_per_unit=1)
-    return Split(frame[~is_test].reset_index(drop=True), frame[is_test].reset_index(drop=True), schema)
+    return Split(
+        frame[~is_test].reset_index(drop=True), frame[is_test].reset_index(drop=True), protected(entry, schema)
+    )
+
+
+def protected(entry: Dataset, schema: Schema) -> Schema:
+    """The schema a method is given: without its unit where rows are what is protected."""
+    return replace(schema, unit=None, max_rows_per_unit=1) if entry.row_level else schema
 
 
 def select(frame: pd.DataFrame, schema: Schema, entry: Dataset) -> pd.DataFrame:

@@ -17,6 +17,7 @@ COMMANDS = {
     "plan": ("plan", "What a fit will cost and whether it can work, before any row is read."),
     "fit": ("fit", "Learn a private stand-in for a table."),
     "sample": ("sample", "Write synthetic rows from a fitted model."),
+    "compare": ("compare", "Several methods under one budget that is split between them."),
     "certificate": ("certificate", "Show a model's privacy certificate, or recompute and verify it."),
     "evaluate": ("evaluate", "Compare synthetic rows with held-out real ones (results are not private)."),
     "report": ("report", "Draw a saved evaluation as one self-contained page."),

@@ -3,7 +3,7 @@
 import inspect
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -13,11 +13,14 @@ import typer
 from understudy.cli._output import need, number, read_config, settings
 from understudy.errors import UsageError
 
-DEFAULT_METHOD = "pate-gan"
+DEFAULT_METHOD = "auto"
 DEFAULT_DELTA = 1e-5
 
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with these options; flags override it.")]
-Method = Annotated[str | None, typer.Option("--method", help=f"Name of the method.  [default: {DEFAULT_METHOD}]")]
+Method = Annotated[
+    str | None,
+    typer.Option("--method", help=f"Name of the method, or auto: the adviser's choice.  [default: {DEFAULT_METHOD}]"),
+]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, all included.")]
 Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability.  [default: {DEFAULT_DELTA:g}]")]
 Seed = Annotated[
@@ -80,6 +83,14 @@ def request(
         out=pick("out", out),
         options=file.get("options", {}) | settings(pairs or ()),
     )
+
+
+def resolve(wanted: Request, schema: Any, rows: int | None = None) -> tuple[Request, Any]:
+    """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read)."""
+    from understudy.adviser import AUTO, advise
+
+    advice = advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
+    return (replace(wanted, method=advice.method) if wanted.method == AUTO else wanted), advice
 
 
 def estimator(wanted: Request) -> Any:

@@ -239,6 +239,21 @@ def readme(
     show({"readme": str(file), "section": section}, lambda: section, as_json)
 
 
+@app.command("adviser")
+def adviser(
+    results: Annotated[Path, typer.Option("--results", help="Folder with the results files.")] = RESULTS,
+    out: Annotated[Path, typer.Option("--out", help="The adviser's file.")] = Path("src/understudy/adviser.json"),
+    as_json: AsJson = False,
+) -> None:
+    """Write what the adviser knows (`plan`, `--method auto`) from the results files."""
+    from understudy.bench.experience import write
+
+    found = write(results, out)
+    places = {one.place for one in found}
+    text = f"wrote {out}: {len(found)} results of {len({one.method for one in found})} methods at {len(places)} places"
+    show({"file": str(out), "results": len(found)}, lambda: text, as_json)
+
+
 @app.command("speed")
 def speed(
     parts: Annotated[list[str] | None, typer.Argument(help="Which parts. [default: all]", show_default=False)] = None,

@@ -8,7 +8,7 @@ import typer
 
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, show, writable_folder
 from understudy.cli._progress import FitProgress
-from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request
+from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request, resolve
 from understudy.errors import UsageError
 
 app = typer.Typer()
@@ -54,7 +54,7 @@ def fit(
 
         loaded = Schema.load(wanted.schema)
         started = time.perf_counter()
-        model = estimator(wanted)
+        model = estimator(resolve(wanted, loaded)[0])
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole

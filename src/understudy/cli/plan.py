@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from understudy.cli._output import AsJson, show
-from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, estimator, request
+from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, estimator, request, resolve
 
 app = typer.Typer()
 
@@ -26,10 +26,22 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     wanted = request(config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs)
+    from rich.console import Group
+
     from understudy.schema import Schema
 
-    made = estimator(wanted).plan(Schema.load(wanted.schema), rows=rows)
-    show(summary(made), lambda: table(made), as_json)
+    loaded = Schema.load(wanted.schema)
+    resolved, advice = resolve(wanted, loaded, rows)
+    made = estimator(resolved).plan(loaded, rows=rows)
+    show(summary(made) | {"advice": advice.to_dict()}, lambda: Group(table(made), *recommendation(advice)), as_json)
+
+
+def recommendation(advice: Any) -> list[Any]:
+    """Which method the adviser would take, whatever was asked for."""
+    from rich.text import Text
+
+    style = "" if advice.useful else "bold red"
+    return [Text(), Text("Which method?", style="bold"), Text(advice.lines()[0]), Text(advice.lines()[1], style=style)]
 
 
 def summary(made: Any) -> dict[str, Any]:

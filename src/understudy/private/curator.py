@@ -16,7 +16,7 @@ from understudy.marginals import Marginals
 from understudy.private.mechanisms.bounds import PrivateBounds
 from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.private.mechanisms.column_histograms import ColumnHistograms, Floats
-from understudy.private.mechanisms.exponential_choice import ExponentialChoice, score
+from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, Judge, score, total_points
 from understudy.private.mechanisms.histogram import ClassHistogram
 from understudy.private.mechanisms.marginal_counts import (
     CellMap,
@@ -185,12 +185,20 @@ class Curator:
         candidates: Sequence[Clique],
         estimates: Sequence[IntArray],
         penalties: Sequence[int],
+        weights: Sequence[int] | None = None,
     ) -> Release[int]:
-        """The number of a candidate whose integer estimate is far from the truth, by the exponential mechanism."""
+        """The number of a candidate whose integer estimate is far from the truth, by the exponential mechanism.
+
+        A candidate's score counts `weights` times, so a unit of m rows moves it by m times its weight, which the mechanism's
+        scale has to cover.
+        """
+        times = [1] * len(candidates) if weights is None else list(weights)
+        if mechanism.max_rows_per_unit < max(times) * self._schema.max_rows_per_unit:
+            raise RuntimeError("the choice is priced for less than a unit's weight")
 
         def compute() -> int:
-            public = zip(candidates, estimates, penalties, strict=True)
-            scores = [score(self._counts(clique), estimate, penalty) for clique, estimate, penalty in public]
+            public = zip(candidates, estimates, penalties, times, strict=True)
+            scores = [w * score(self._counts(clique), estimate, penalty) for clique, estimate, penalty, w in public]
             return mechanism.release(scores, self._noise)
 
         return Release(int(self._release(purpose, mechanism.event, compute)), mechanism.event)
@@ -203,6 +211,21 @@ class Curator:
         if clique not in known:
             known[clique] = exact_counts(cells, sizes, clique)
         return known[clique]
+
+    def choose_model(self, purpose: str, mechanism: ExponentialChoice, judges: Sequence[Judge]) -> Release[int]:
+        """The number of the judge that gives these rows most points, by the exponential mechanism.
+
+        A judge is a public function; its points are clipped to 0..POINTS a row, so a unit of m rows moves a total by at
+        most m POINTS, which the mechanism's scale has to cover.
+        """
+        _, encoded = self._inside()
+        if mechanism.max_rows_per_unit < POINTS * self._schema.max_rows_per_unit:
+            raise RuntimeError("the choice is priced for less than a unit's points")
+
+        def compute() -> int:
+            return mechanism.release([total_points(judge, encoded) for judge in judges], self._noise)
+
+        return Release(int(self._release(purpose, mechanism.event, compute)), mechanism.event)
 
     def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
         """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""

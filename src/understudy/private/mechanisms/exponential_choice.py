@@ -5,7 +5,8 @@ With integer estimates e_r (public: computed from earlier releases), exact count
     score_r = ||n_r - e_r||_1 - b_r,        Pr[choose r] ~ exp(score_r / scale),        scale = 2 m / epsilon.
 
 One row changes one cell of n_r by one and the L1 distance by at most one, so a unit of m rows changes each score by at most m
-(McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022).
+(McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022). Scores that count w_r times are moved by m w_r: the
+mechanism is then built for m max_r w_r, and the curator refuses one that is not.
 
 **Price.** Between neighbours the log-likelihood ratio of an outcome is (change of its score) / scale minus a constant, so it
 stays inside an interval [t - epsilon, t] for some t (bounded range; Durfee, Rogers 2019). Among all pairs of distributions with
@@ -19,8 +20,9 @@ Each choice is therefore dominated by one Gaussian answer of noise multiplier si
 `GaussianDpEvent(sigma)`. Solved for epsilon: epsilon = 2 log(Phi(h) / Phi(-h)) with h = 1 / (2 sigma).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
@@ -28,6 +30,10 @@ import opendp.prelude as dp
 from scipy.special import log_ndtr
 
 from understudy.private.noise import IntArray, NoiseSource
+from understudy.schema import Encoded
+
+POINTS = 255  # a row gives a judged model at most so many points
+Judge = Callable[[Encoded], Any]  # public; points of every row, of this row alone
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,12 @@ class ExponentialChoice:
         # With zero-concentrated divergence as its measure OpenDP's noisy max is the Gumbel one: the exponential mechanism.
         choose = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=self.scale)
         return int(choose([int(score) for score in scores]))
+
+
+def total_points(judge: Judge, encoded: Encoded) -> int:
+    """Points of all rows together. A judge that fails on odd contents gives none, so that nobody's row can raise."""
+    points = np.nan_to_num(np.asarray(judge(encoded), np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    return int(np.clip(np.rint(points), 0, POINTS).astype(np.int64).sum())
 
 
 def score(counts: IntArray, estimate: IntArray, penalty: int) -> int:

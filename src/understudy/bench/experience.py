@@ -1,0 +1,87 @@
+"""From results files to the adviser's experience: what each method kept on each public table.
+
+Only full runs with a valid guarantee count, only methods a user can choose today, and only cells whose own table was also scored
+with real rows (setting A), because what is kept is measured against that.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from understudy.adviser import Experience, facts_of
+from understudy.bench import store
+from understudy.bench.cells import REAL
+from understudy.bench.registry import DATASETS, protected, schema_path
+from understudy.errors import UsageError
+from understudy.estimators import METHODS
+from understudy.schema import Schema
+
+NO_ADVICE = ("pate-gan-as-published",)  # a void guarantee is nothing to recommend
+
+
+def collect(results: Path) -> list[Experience]:
+    """Means over seeds of all full cells in the folder."""
+    records = [
+        record
+        for path in sorted(results.glob("*.jsonl"))
+        if "quick" not in path.stem
+        for record in store.latest(store.read(path)).values()
+        if usable(record)
+    ]
+    unique = {record["cell"]: record for record in records}.values()
+    cells: dict[tuple[str, str, float | None], list[Mapping[str, Any]]] = defaultdict(list)
+    for record in unique:
+        cells[record["dataset"], record["method"], record["epsilon"]].append(record)
+    found = []
+    for (dataset, method, epsilon), runs in sorted(cells.items(), key=str):
+        real = cells.get((dataset, REAL, None))
+        if method == REAL or real is None or epsilon is None:
+            continue
+        found.append(experience(dataset, method, runs, real))
+    return found
+
+
+def usable(record: Mapping[str, Any]) -> bool:
+    ours = record["method"] == REAL or (record["method"] in METHODS and record["method"] not in NO_ADVICE)
+    plain = (
+        not record["options"] and record["rows"] is None and record["columns"] is None and record["classifiers"] is None
+    )
+    known = record["dataset"] in DATASETS and record["scoring"] == "utility"
+    return record["status"] == "ok" and ours and plain and known and record.get("guarantee", "valid") == "valid"
+
+
+def experience(dataset: str, method: str, runs: list[Mapping[str, Any]], real: list[Mapping[str, Any]]) -> Experience:
+    metric = "auroc" if runs[0]["auroc"] is not None else "accuracy"
+    scores = [run["metrics"][metric] for run in runs]
+    schema = protected(DATASETS[dataset], Schema.load(schema_path(dataset)))
+    rows = round(statistics.mean(run["train_rows"] for run in runs))
+    return Experience(
+        title=DATASETS[dataset].title,
+        method=method,
+        facts=facts_of(schema, runs[0]["epsilon"], runs[0]["delta"], rows),
+        metric=metric,
+        score=round(statistics.mean(scores), 4),
+        sd=round(statistics.stdev(scores), 4) if len(scores) > 1 else None,
+        seeds=len(scores),
+        real=round(statistics.mean(run["metrics"][metric] for run in real), 4),
+        chance=0.5 if metric == "auroc" else 0.0,
+        seconds=round(statistics.mean(run["fit_seconds"] for run in runs), 1),
+    )
+
+
+def write(results: Path, target: Path) -> list[Experience]:
+    """Collect and write the adviser's file."""
+    found = collect(results)
+    if not found:
+        raise UsageError(
+            f"--results {str(results)!r} holds no full results; `understudy bench run --suite methods` makes them"
+        )
+    lines = ",\n".join(json.dumps(asdict(one)) for one in found)
+    store.write_text(target, '{"written by": "understudy bench adviser", "results": [\n' + lines + "\n]}\n")
+    return found

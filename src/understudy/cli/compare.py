@@ -1,0 +1,80 @@
+"""`understudy compare`: several methods on one table under one budget, and what choosing between them costs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import AsJson, Quiet, need, show
+from understudy.cli._progress import FitProgress
+from understudy.cli._recipe import DEFAULT_DELTA, Seed
+from understudy.errors import UsageError
+
+app = typer.Typer()
+
+
+@app.command(
+    help="Fit several methods under one budget that is split between them; choose one on held-out rows, paid for."
+)
+def compare(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or Parquet table to learn from.")],
+    schema: Annotated[Path, typer.Option("--schema", help="Schema file: what is public.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", help="Privacy budget of all fits together.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder: one model folder per method. Run again to go on after an interruption."),
+    ],
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "mst,mean-embedding",
+    delta: Annotated[float, typer.Option("--delta", help="Failure probability.")] = DEFAULT_DELTA,
+    real: Annotated[
+        Path | None,
+        typer.Option(
+            "--real", help="Held-out rows of other people: makes a choice, paid with epsilon by those people."
+        ),
+    ] = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    for option, path in (("FILE", file), ("--schema", schema), ("--real", real)):
+        if path is not None and not path.is_file():
+            raise UsageError(f"{option} {str(path)!r}: there is no such file")
+    names = [need("--methods", name.strip() or None, "it has an empty name") for name in methods.split(",")]
+    from understudy.compare import compare as run
+    from understudy.schema import Schema
+
+    with FitProgress(epsilon, quiet or as_json) as progress:
+        found = run(
+            file,
+            Schema.load(schema),
+            methods=names,
+            epsilon=epsilon,
+            delta=delta,
+            out=out,
+            real=real,
+            seed=seed,
+            progress=progress,
+        )
+    if as_json or not quiet:
+        show(found.to_dict(), lambda: table(found), as_json)
+
+
+def table(found: Any) -> Any:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = Table(box=None, pad_edge=False)
+    for heading in ("method", "model"):
+        rows.add_column(heading)
+    for heading in ("epsilon of its fit", "expected to keep*", "with the whole budget*"):
+        rows.add_column(heading, justify="right")
+    for one in found.entries:
+        mark = " (chosen)" if one.method == found.chosen else ""
+        rows.add_row(one.method + mark, one.folder, f"{one.epsilon:.4g}", _share(one.kept), _share(one.kept_alone))
+    note = "* of a classifier's gain over chance, from the benchmark tables most like this one; nothing was measured on your rows"
+    return Group(rows, Text(note, style="dim"), Text(), *(Text(f"- {line}") for line in found.lines()))
+
+
+def _share(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.0%}"

@@ -1,0 +1,253 @@
+"""Several methods on one table under one budget, and a choice between them that is paid for.
+
+Every method gets the same share of the budget: epsilon_i is the largest at which all releases of all fits together, priced as one
+list of events, cost at most epsilon. So all of the models may be published, or any of them, and the total is what was asked.
+
+Choosing one by its figures on real rows is another release. Here it is the exponential mechanism on held-out rows of other
+people: each model's classifier earns points for the held-out rows it gets right, weighted so that classes count alike,
+
+    points(row of class c) = 255 min_j(n_j) / n_c  if right, else 0          (n: class shares of the stand-in, public)
+
+and the choice is priced at epsilon for the held-out people. The people of the training table are not in those rows, so it
+costs them nothing more (parallel composition); whoever is in both tables pays for both, and that price is stated too.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
+from understudy.accounting import epsilon as price
+from understudy.adviser import advise
+from understudy.artifact import Model, codec_of, load, write_json
+from understudy.errors import UsageError
+from understudy.estimator import Estimator
+from understudy.estimators import method as method_class
+from understudy.planning import describe_unit
+from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
+from understudy.private.checkpoint import Checkpoint
+from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice
+from understudy.schema import Encoded, Schema
+
+CHOICE = "choice between the models"
+TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged
+RECORD, RESULT, CHOICE_LEDGER = "comparison.json", "result.json", "choice-ledger.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One method of a comparison."""
+
+    method: str
+    epsilon: float  # what its fit may spend
+    folder: str
+    kept: float | None  # of the gain over chance, expected from the benchmark at this epsilon; None: not known
+    kept_alone: float | None  # the same, had it had the whole budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    epsilon: float  # all fits together, recomputed
+    delta: float
+    unit: str
+    entries: tuple[Entry, ...]
+    chosen: str | None  # by the paid choice
+    choice_epsilon: float | None  # for the held-out people
+    both_epsilon: float | None  # for somebody in both tables
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """What was spent and what choosing costs, in words."""
+        share = self.entries[0].epsilon
+        said = [
+            f"{len(self.entries)} models together cost epsilon {self.epsilon:.4g}, delta {self.delta:g}, and protect "
+            f"{self.unit}: publish any or all of them",
+            f"each fit had epsilon {share:.4g}; one method alone, chosen by public facts (--method auto), could have "
+            "had all of it",
+        ]
+        if self.chosen is None:
+            return [
+                *said,
+                "choosing one by its figures on real rows is a release of its own that nothing above pays for; "
+                "--real FILE makes a paid choice on held-out rows of other people",
+            ]
+        return [
+            *said,
+            f"chosen on the held-out rows: {self.chosen}; that cost the held-out people epsilon {self.choice_epsilon:.4g}, "
+            f"the people of the table nothing more, and somebody in both {self.both_epsilon:.4g} in all",
+        ]
+
+
+def split(methods: Sequence[str], schema: Schema, budget: Budget) -> tuple[list[Estimator], float]:
+    """Estimators with equal shares, and what all of their releases cost together."""
+    from understudy.accounting.gaussian import epsilon as gaussian_epsilon
+    from understudy.accounting.gaussian import mu
+
+    if len(set(methods)) != len(methods) or len(methods) < 2:
+        raise UsageError("--methods: name at least two different methods, e.g. --methods mst,mean-embedding")
+    share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(methods) ** 0.5, budget.delta)
+    while True:
+        # mu / sqrt(m) is exact for Gaussian releases; others (categories with their own delta) need a little less
+        estimators = [method_class(name)(epsilon=share, delta=budget.delta) for name in methods]
+        plans = [estimator.plan(schema) for estimator in estimators]
+        for plan in plans:
+            if not plan.valid:
+                raise UsageError(f"--methods: {plan.method} has no valid guarantee ({plan.void_reason}); leave it out")
+        together = price([charge.event for plan in plans for charge in plan.charges], budget.delta)
+        if together <= budget.epsilon:
+            return estimators, together
+        share *= 0.98 * budget.epsilon / together
+
+
+def compare(
+    data: Any,
+    schema: Schema,
+    *,
+    methods: Sequence[str],
+    epsilon: float,
+    delta: float = 1e-5,
+    out: str | Path,
+    real: Any = None,
+    seed: int | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    noise: NoiseSource | None = None,
+) -> Comparison:
+    """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again."""
+    budget = Budget(epsilon, delta)
+    if real is not None and schema.label_kind not in ("binary", "multiclass"):
+        raise UsageError(
+            "--real: a choice is made by predicting a class label, and the schema names none; publish all models"
+        )
+    estimators, together = split(methods, schema, budget)
+    folder = Path(out)
+    check_same(folder, estimators, schema)
+    models = [_fit(estimator, data, schema, folder, seed, progress) for estimator in estimators]
+    entries = tuple(entry(estimator, schema, budget, folder) for estimator in estimators)
+    earlier = made_before(folder)
+    if earlier is not None:
+        return earlier  # a second choice would be a second release
+    chosen = choice_epsilon = both = None
+    if real is not None:
+        number, charged = choose(models, real, schema, budget, noise or SecureNoise(), folder / CHOICE_LEDGER)
+        chosen, choice_epsilon = methods[number], price([charged], delta)
+        events = [charge.event for model in models for charge in model.plan.charges]
+        both = price([*events, charged], delta)
+    found = Comparison(
+        epsilon=together,
+        delta=delta,
+        unit=describe_unit(schema),
+        entries=entries,
+        chosen=chosen,
+        choice_epsilon=choice_epsilon,
+        both_epsilon=both,
+    )
+    write_json(folder / RESULT, found.to_dict())
+    return found
+
+
+def made_before(folder: Path) -> Comparison | None:
+    """The result of an earlier run that has made its choice."""
+    path = folder / RESULT
+    if not path.is_file():
+        return None
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if found["chosen"] is None:
+        return None
+    return Comparison(**found | {"entries": tuple(Entry(**one) for one in found["entries"])})
+
+
+def check_same(folder: Path, estimators: Sequence[Estimator], schema: Schema) -> None:
+    """A folder belongs to one comparison: models fitted under another split would spend more than the total."""
+    wanted = {
+        "methods": {estimator.method: estimator.epsilon for estimator in estimators},
+        "schema": schema.fingerprint(),
+        "delta": estimators[0].delta,
+    }
+    path = folder / RECORD
+    if path.exists():
+        if json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(wanted)):
+            raise UsageError(
+                f"--out {str(folder)!r} holds another comparison; use the same methods and budget, or another name"
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(path, wanted)
+
+
+def _fit(estimator: Estimator, data: Any, schema: Schema, folder: Path, seed: int | None, progress: Any) -> Model:
+    target = folder / estimator.method
+    if (target / "model.json").is_file():
+        return load(target)  # paid for and finished by an earlier run
+    checkpoint = folder / f"{estimator.method}.checkpoint"
+    resume = Checkpoint(checkpoint).exists()
+    estimator.seed = seed
+    return estimator.fit(data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=target).fitted
+
+
+def entry(estimator: Estimator, schema: Schema, budget: Budget, folder: Path) -> Entry:
+    def kept(epsilon: float) -> float | None:
+        known = advise(schema, epsilon=epsilon, delta=budget.delta).outlook
+        return next((one.kept for one in known if one.method == estimator.method), None)
+
+    return Entry(
+        method=estimator.method,
+        epsilon=estimator.epsilon,
+        folder=str(folder / estimator.method),
+        kept=kept(estimator.epsilon),
+        kept_alone=kept(budget.epsilon),
+    )
+
+
+def choose(
+    models: Sequence[Model], real: Any, schema: Schema, budget: Budget, noise: NoiseSource, record: Path
+) -> tuple[int, dpa.DpEvent]:
+    """The model whose classifier does best on held-out rows, by a paid choice, and the event it cost."""
+    resolved = models[0].resolved
+    width = POINTS * schema.max_rows_per_unit
+    scale = noise_scale(budget, lambda sigma: [ExponentialChoice(sigma, width).event])
+    mechanism = ExponentialChoice(scale, width)
+    plan = Plan(
+        method=CHOICE,
+        budget=budget,
+        unit=describe_unit(schema),
+        charges=(Charge(CHOICE, mechanism.event),),
+        parameters={},
+        notes=(),
+    )
+    ledger = Ledger(plan, record)  # on disk: a second choice after a crash would have to be paid again, and is refused
+    curator = Curator(PrivateTable(real, schema), schema, ledger, noise)
+    curator.adopt(codec_of(resolved, True))
+    judges = [judge_of(model, resolved) for model in models]
+    try:
+        return curator.choose_model(CHOICE, mechanism, judges).value, mechanism.event
+    finally:
+        ledger.close()
+
+
+def judge_of(model: Model, resolved: Schema) -> Callable[[Encoded], np.ndarray]:
+    """Points by a classifier that learned from the stand-in alone: balanced, as many as a row of its class can earn."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    codec = codec_of(resolved, True)
+    learned = codec.encode(model.sample(min(model.rows, TRAINING_ROWS), seed=0))
+    counts = np.bincount(learned.classes, minlength=codec.class_count)
+    shares = np.maximum(counts, 1)
+    if np.count_nonzero(counts) < 2:
+        return lambda encoded: np.zeros(len(encoded.classes))
+    worth = POINTS * shares.min() / shares
+    classifier = HistGradientBoostingClassifier(max_iter=50, class_weight="balanced", random_state=0)
+    classifier.fit(learned.rows, learned.classes)
+
+    def points(encoded: Encoded) -> np.ndarray:
+        if not len(encoded.classes):
+            return np.zeros(0)
+        return np.where(classifier.predict(encoded.rows) == encoded.classes, worth[encoded.classes], 0.0)
+
+    return points

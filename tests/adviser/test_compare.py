@@ -1,0 +1,115 @@
+"""A comparison spends its budget once, whatever is published of it, and its choice is paid for."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy.accounting import Budget, LedgerError, Plan, epsilon
+from understudy.artifact import load
+from understudy.cli import run as command
+from understudy.compare import CHOICE_LEDGER, RESULT, compare, split
+from understudy.errors import UsageError
+from understudy.private import Curator, PrivateTable
+from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, total_points
+from understudy.private.noise import SeededNoise
+from understudy.schema import Codec, Column, Encoded, Schema
+
+METHODS = ("mst", "independent")
+SCHEMA = Schema(
+    columns=(
+        Column(name="x", kind="continuous", lower=0, upper=1),
+        Column(name="z", kind="categorical", categories=("a", "b")),
+        Column(name="y", kind="categorical", categories=(0, 1)),
+    ),
+    label="y",
+)
+
+
+def table(rows: int, seed: int = 0) -> pd.DataFrame:
+    """x and z say what y is, so a method that keeps pairs beats one that does not."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    x = np.clip(0.25 + 0.5 * y + 0.1 * rng.normal(size=rows), 0, 1)
+    return pd.DataFrame({"x": x, "z": np.where(rng.random(rows) < 0.2 + 0.6 * y, "b", "a"), "y": y})
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(5.0, 1e-6)])
+def test_all_fits_together_cost_the_budget(budget):
+    estimators, together = split(METHODS, SCHEMA, budget)
+    events = [charge.event for one in estimators for charge in one.plan(SCHEMA).charges]
+    assert together == pytest.approx(epsilon(events, budget.delta))
+    assert 0.98 * budget.epsilon < together <= budget.epsilon
+    assert all(one.epsilon < budget.epsilon for one in estimators)
+
+
+def test_giving_every_method_the_whole_budget_would_be_noticed():
+    """The mutant: no split. The joint price, which the other test bounds, exceeds the claim by far."""
+    estimators, _ = split(METHODS, SCHEMA, Budget(1.0, 1e-5))
+    for one in estimators:
+        one.epsilon = 1.0
+    assert epsilon([charge.event for one in estimators for charge in one.plan(SCHEMA).charges], 1e-5) > 1.3
+
+
+def test_models_are_kept_the_choice_is_made_once_and_the_price_is_said(tmp_path):
+    """A dependence this strong is seen with epsilon 3 and 1,500 held-out rows; the wrong choice has probability < 1e-6."""
+    out = tmp_path / "both"
+    found = compare(table(3000), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 1), seed=0)
+    assert found.chosen == "mst"
+    charged = [charge.event for name in METHODS for charge in load(out / name).plan.charges]
+    assert found.epsilon == pytest.approx(epsilon(charged, 1e-5))
+    assert found.choice_epsilon <= 3.0 < found.both_epsilon
+    written = (out / "mst" / "weights.safetensors").read_bytes()
+    again = compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
+    assert again == found
+    assert (out / "mst" / "weights.safetensors").read_bytes() == written
+    with pytest.raises(UsageError, match="another comparison"):
+        compare(table(10), SCHEMA, methods=METHODS, epsilon=4.0, out=out)
+    (out / RESULT).unlink()  # as after a crash between the choice and its result
+    assert (out / CHOICE_LEDGER).is_file()
+    with pytest.raises(LedgerError, match="exists already"):
+        compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
+
+
+def test_points_are_clipped_so_that_no_judge_can_widen_the_sensitivity():
+    rows = Encoded(np.zeros((3, 1), np.float32), np.zeros(3, np.int32))
+    assert total_points(lambda _: np.array([1e9, -5.0, 10.4]), rows) == POINTS + 10
+    assert total_points(lambda _: np.array([np.nan, np.inf, 1.0]), rows) == 1
+
+
+def test_a_choice_priced_for_less_than_a_units_points_is_refused():
+    """The mutant: sensitivity 1 although a row can earn 255 points."""
+    plan = Plan(method="m", budget=Budget(1.0, 1e-5), unit="one row", charges=(), parameters={}, notes=())
+    from understudy.accounting import Ledger
+
+    curator = Curator(PrivateTable(table(5), SCHEMA), SCHEMA, Ledger(plan), SeededNoise(0))
+    curator.adopt(Codec(SCHEMA))
+    with pytest.raises(RuntimeError, match="priced for less"):
+        curator.choose_model("choice", ExponentialChoice(5.0, 1), [lambda encoded: np.zeros(len(encoded.classes))])
+
+
+@pytest.mark.parametrize("names", [["mst"], ["mst", "mst"], ["mst", "magic"], ["mst", "pate-gan-as-published"]])
+def test_bad_lists_of_methods_are_refused(names, tmp_path):
+    with pytest.raises(UsageError, match="--method"):
+        compare(table(10), SCHEMA, methods=names, epsilon=1.0, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_choice_needs_a_class_label(tmp_path):
+    schema = Schema(columns=SCHEMA.columns)
+    with pytest.raises(UsageError, match="class label"):
+        compare(table(10), schema, methods=METHODS, epsilon=1.0, out=tmp_path / "out", real=table(10))
+
+
+def test_the_command(tmp_path, capsys):
+    table(200).to_csv(tmp_path / "rows.csv", index=False)
+    SCHEMA.save(tmp_path / "rows.yaml")
+    words = ["compare", str(tmp_path / "rows.csv"), "--schema", str(tmp_path / "rows.yaml"), "--epsilon", "2"]
+    words += ["--methods", "mst,independent", "--out", str(tmp_path / "out"), "--json"]
+    assert command(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["method"] for one in said["entries"]] == ["mst", "independent"]
+    assert said["chosen"] is None
+    assert command([*words[:-1], "--real", str(tmp_path / "absent.csv")]) == 2
+    assert "--real" in capsys.readouterr().err
