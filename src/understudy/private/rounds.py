@@ -9,6 +9,8 @@ checkpoint with the same tape and the same keys, so it releases the same answers
 accepts the repetition only with the tape's own digest.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import dp_accounting as dpa
@@ -27,6 +29,7 @@ from understudy.schema import Encoded
 
 __all__ = ["Conversation", "Mechanism"]
 
+STEP = 64
 Held = Any  # what the mechanism carries from round to round (teachers); private
 Data = Any  # what it reads and never changes (shards); private
 
@@ -70,16 +73,19 @@ class Conversation:
 
     def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Any]]:
         """Run the prepared rounds. `key` steers the generator's public randomness."""
+        event, tape, secret = self._charge()
+        held, state, info = run_chunk(self._mechanism, generator, self._data, self._held, state, tape, secret, key)
+        self._held, self._tape, self.done = held, None, self.done + len(tape)
+        return Release((state, info), event)
+
+    def _charge(self) -> tuple[dpa.DpEvent, Any, Any]:
+        """Pay for the prepared rounds; returns their event, noise and secret key."""
         if self._tape is None:
             raise RuntimeError("prepare the rounds before advancing")
-        rounds = len(self._tape)
-        event = self._mechanism.event(rounds)
+        event = self._mechanism.event(len(self._tape))
         self._ledger.charge(self._purpose, event, token=f"rounds from {self.done}", digest=digest(self._tape))
         secret = jax.random.fold_in(jax.random.wrap_key_data(jnp.asarray(self._key)), self.done)
-        tape = jnp.asarray(self._tape.astype(np.int32))
-        held, state, info = run_chunk(self._mechanism, generator, self._data, self._held, state, tape, secret, key)
-        self._held, self._tape, self.done = held, None, self.done + rounds
-        return Release((state, info), event)
+        return event, self._tape.astype(np.int32), secret
 
     @property
     def exhausted(self) -> bool:
@@ -122,3 +128,57 @@ def run_chunk(
     keys = jax.random.split(secret, rounds), jax.random.split(public, rounds)
     (held, state), info = jax.lax.scan(one_round, (held, state), (tape, *keys))
     return held, state, info
+
+
+# -- many conversations at once: shadow models ------------------------------------------------------------------------------
+def program(mechanism: Mechanism) -> Mechanism:
+    """What the compiled answer depends on; settings that only show in array sizes are left out."""
+    found: Mechanism = getattr(mechanism, "program", mechanism)
+    return found
+
+
+def advance_together(
+    conversations: Sequence[Conversation], generator: Generator, states: State, keys: PRNGKeyArray
+) -> Release[tuple[State, Any]]:
+    """`advance` for many conversations in one compiled program; `states` and `keys` are stacked along a first axis.
+
+    The conversations have the same program and are independent of each other: every one has its own rows, noise, secret key
+    and ledger, which is charged as ever. Shards of unequal capacity are filled up with empty places. The event is that of each.
+    """
+    mechanism = program(conversations[0]._mechanism)
+    if any(program(other._mechanism) != mechanism for other in conversations):
+        raise RuntimeError("conversations that advance together need the same mechanism")
+    charged = [conversation._charge() for conversation in conversations]
+    data, held = (stack([getattr(one, name) for one in conversations]) for name in ("_data", "_held"))
+    tape, secret = np.stack([tape for _, tape, _ in charged]), jnp.stack([secret for *_, secret in charged])
+    held, states, info = run_chunks(mechanism, generator, data, held, states, tape, secret, keys)
+    held = jax.tree.map(np.asarray, held)
+    for number, one in enumerate(conversations):
+        one._held = jax.tree.map(lambda leaf, at=number: leaf[at], held)
+        one._tape, one.done = None, one.done + tape.shape[1]
+    return Release((states, info), charged[0][0])
+
+
+@eqx.filter_jit
+def run_chunks(mechanism: Mechanism, generator: Generator, *stacked: Any) -> tuple[Held, State, Any]:
+    found: tuple[Held, State, Any] = jax.vmap(partial(run_chunk, mechanism, generator))(*stacked)
+    return found
+
+
+def stack(trees: Sequence[Any]) -> Any:
+    """Stack arrays along a new first axis, those of unequal size filled up with zeros, which masks show as empty.
+
+    Unequal sizes go up to a multiple of `STEP`, so that the next stack is likely to fit the same compiled program.
+    """
+
+    def join(*leaves: Any) -> Any:
+        arrays = [np.asarray(leaf) for leaf in leaves]
+        sizes = np.asarray([array.shape for array in arrays])
+        unequal = (sizes != sizes[0]).any(axis=0)
+        shape = np.where(unequal, -(-sizes.max(axis=0) // STEP) * STEP, sizes.max(axis=0)).astype(int)
+        joined = np.zeros((len(arrays), *shape), arrays[0].dtype)
+        for place, array in zip(joined, arrays, strict=True):
+            place[tuple(slice(size) for size in array.shape)] = array
+        return joined
+
+    return jax.tree.map(join, *trees)

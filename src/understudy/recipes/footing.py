@@ -2,12 +2,14 @@
 
     column cells 1, 2    counts of numeric columns over cells that grow finer where the rows are
     column marginals     counts over the final cells, and of every outcome of binary and one-hot columns
+    column shapes        in wide tables only: location, spread and values on the bounds of every numeric column by itself
 
 Cells are cut at normal scores (public levels Phi(-3) .. Phi(3)), so that tails keep their resolution, and in whole-number
 columns half-way between numbers, so that a cell can be a single number. Rows whose value is missing are left out of a
 column's cells. Many columns of the same kind and the same public bounds (samples of a signal, pixels) share one distribution:
-their counts are averaged, and the whole group costs as much as one column. Sensitivity: one cell of every column or group,
-norm sqrt(columns + blocks) per row, clipped to that per unit (`NoisySum`).
+their counts are averaged, and the whole group costs as much as one column; what a column has of its own is the fourth answer.
+Continuous columns are often cut off or scaled to their bounds, so each bound is a cell of its own, of width zero. Sensitivity:
+one cell of every column or group, norm sqrt(columns + blocks) per row, clipped to that per unit (`NoisySum`).
 """
 
 import math
@@ -19,15 +21,23 @@ from scipy.special import ndtr, ndtri
 
 from understudy.accounting import Plan
 from understudy.estimator import Announced
+from understudy.generators.moments import LATENT, STEP, Observed, james_stein, normal_densities, tilt
 from understudy.marginals import Marginals, cumulative
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.private.mechanisms.noisy_sum import NoisySum
-from understudy.schema import Codec
+from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum
+from understudy.schema import Codec, Schema
 
 PURPOSES = ("column cells 1", "column cells 2", "column marginals")
 SHARES = (0.2, 0.3, 0.5)  # of the weight of the footing
-ALIKE = 50  # so many columns with the same kind and bounds count as one group
+COLUMN_SHAPES = "column shapes"
+ALIKE = (
+    50  # so many columns with the same kind and bounds count as one group; a table with so many numeric columns is wide
+)
+SPREAD = 0.7  # weight of |z| beside z
+BOUND = 1.4  # weight of a value on a bound beside z
+ROOM = 1.1  # clipping radius over the root of the expected squared norm
+PRESENCE = 0.3  # size of the constant coordinate over the clipping radius, where units have several rows
 LARGEST = 3.0  # scores are clipped here
 TAIL = (0.5, 1.0, 2.0, 4.0)  # knots of an exponential tail, in units of its scale
 
@@ -72,46 +82,125 @@ def score(share: np.ndarray) -> np.ndarray:
     return np.clip(ndtri(share), -LARGEST, LARGEST)
 
 
-def announce_footing(weight: float) -> list[Announced]:
+def wide(schema: Schema) -> bool:
+    """Whether the columns of a group are worth an answer about what each has of its own. From the schema alone."""
+    return sum(column.kind not in ("categorical", "boolean") for column in schema.features) >= ALIKE
+
+
+def announce_footing(schema: Schema, weight: float, shapes: float) -> list[Announced]:
+    """The releases of this file. Without numeric columns there are no cells to cut."""
+    if all(column.kind in ("categorical", "boolean") for column in schema.features):
+        return [Announced(PURPOSES[-1], weight, dpa.GaussianDpEvent, detail="category counts")]
     details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
-    return [
+    levels = [
         Announced(purpose, weight * share, dpa.GaussianDpEvent, detail=detail)
         for purpose, share, detail in zip(PURPOSES, SHARES, details, strict=True)
     ]
+    own = Announced(COLUMN_SHAPES, shapes, dpa.GaussianDpEvent, detail="location and spread of every numeric column")
+    return [*levels, own] if wide(schema) else levels
 
 
 def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Footing:
-    """Three answers, each cutting cells by what the last one found."""
+    """Three answers, each cutting cells by what the last one found; in wide tables a fourth about each column by itself."""
     heads = Heads.of(codec.blocks, codec.width)
     numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
     discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
     blocks = sum(block.head != "numeric" for block in codec.blocks)
     flags, steps, group = describe(codec)
     groups = int(group.max()) + 1 if len(group) else 0
-    sigma = [plan.parameters["noise"][purpose] for purpose in PURPOSES]
-    noise = sigma[-1] * math.sqrt(max(groups + blocks, 1))
-    size = int(np.clip(2.0 * math.sqrt(rows / noise), 4, 40))
+    sigma = [plan.parameters["noise"].get(purpose, math.nan) for purpose in PURPOSES]
+    norm = math.sqrt(max(groups + blocks, 1))
+    size = int(np.clip(2.0 * math.sqrt(rows / (sigma[-1] * norm)), 4, 40))
     edges = first_edges(steps, size)
     prior = np.diff(edges, axis=1)
     for number in range(2):
         if groups == 0:
             break
-        norm = math.sqrt(groups)
-        features = counter(numeric, flags, edges, group, np.zeros(0, np.int32), norm)
+        features = counter(numeric, flags, edges, group, np.zeros(0, np.int32), math.sqrt(groups))
         found = curator.feature_sum(PURPOSES[number], NoisySum(sigma[number]), features, pooled=True).value[0]
-        counts = found.reshape(groups, size)[group] * norm
-        mass = blend(counts, prior * rows, sigma[number] * norm)
+        counts = found.reshape(groups, size)[group] * math.sqrt(groups)
+        mass = blend(counts, prior * rows, sigma[number] * math.sqrt(groups))
         edges, prior = recut(edges, mass, steps, size)
-    norm = math.sqrt(max(groups + blocks, 1))
+    edges, prior, size = *with_bounds(edges, prior, steps), size + 2
     features = counter(numeric, flags, edges, group, discrete, norm)
     found = curator.feature_sum(PURPOSES[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
-    mass = blend(found[: groups * size].reshape(groups, size)[group], prior * rows, noise) if groups else prior
-    cdf = cumulative(mass + 1e-7 * rows) if groups else np.zeros((0, size + 1))
-    edges, cdf = with_tails(edges, cdf, steps)
+    cdf = np.zeros((0, size + 1))
+    if groups:
+        counts = found[: groups * size].reshape(groups, size)[group]
+        cdf = cumulative(blend(counts, prior * rows, sigma[2] * norm) + 1e-7 * rows)
+        edges, cdf = between_bounds(edges, cdf, steps)
     rates = np.full(codec.width, 0.5)
-    rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, noise)
+    rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, sigma[2] * norm)
     marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
-    return Footing(marginals, flags, group)
+    footing = Footing(marginals, flags, group)
+    if not wide(codec.schema):
+        return footing
+    return ask_shapes(curator, codec.schema, footing, rows, plan.parameters["noise"][COLUMN_SHAPES])
+
+
+def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, sigma: float) -> Footing:
+    """Every column's own distribution: that of its group, moved to the column's location, spread and share on the bounds."""
+    score, marginals = footing.score_of_latent(LATENT), footing.marginals
+    base = np.exp(-(LATENT**2) / 2.0)
+    base /= base.sum()
+    size, square = base @ np.abs(score), base @ score**2
+    ends = np.stack([marginals.cdf[:, 1], 1.0 - marginals.cdf[:, -2]]).astype(np.float64)
+    last = marginals.edges.shape[1] - 2
+
+    def features(rows: Any) -> np.ndarray:
+        cell, z = footing.cells(rows), footing.scores(rows)
+        present = cell >= 0
+        low, high = (np.where(present, (cell == at) - end, 0.0) for at, end in zip((0, last), ends, strict=True))
+        return np.concatenate([z, SPREAD * (np.abs(z) - size) * present, BOUND * low, BOUND * high], axis=1)
+
+    variance = square + SPREAD**2 * (square - size**2) + BOUND**2 * (ends * (1.0 - ends)).sum(axis=0)
+    radius = ROOM * math.sqrt(float(variance.sum()))
+    means, error = clipped_means(curator, schema, COLUMN_SHAPES, sigma, features, radius, np.array([rows]))
+    first, second, low, high = np.split(means[0], 4)
+    observed = Observed(first, second / SPREAD, error[0], error[0] / SPREAD)
+    density, believed, _ = normal_densities(observed, score, size)
+    tilts = [score.T, np.abs(score.T)]
+    below = ndtr(LATENT)[None, :]
+    places = (below < ends[0][:, None], 1.0 - below < ends[1][:, None])
+    for end, share, place in zip(ends, (low, high), places, strict=True):
+        held = (density * place).sum(axis=1)
+        rest = end + share / BOUND - held
+        kept = james_stein(rest[:, None], (error[0] / BOUND) ** 2, 1)[:, 0]
+        tilts.append(place.astype(np.float64))
+        believed = np.concatenate([believed, np.clip(held + kept * rest, 0.0, 1.0)[None, :]])
+    tilted = tilt(density, np.stack(tilts), believed)
+    knots = np.concatenate([LATENT - STEP / 2.0, [LATENT[-1] + STEP / 2.0]])
+    latent = ndtri(marginals.cdf.astype(np.float64))
+    own = np.stack([np.interp(x, knots, f) for x, f in zip(latent, cumulative(tilted + 1e-9), strict=True)])
+    return footing._replace(marginals=marginals._replace(cdf=own.astype(np.float32)))
+
+
+def clipped_means(
+    curator: Curator,
+    schema: Schema,
+    purpose: str,
+    sigma: float,
+    features: FeatureMap,
+    radius: float,
+    counts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy means [classes, width] of feature vectors clipped at `radius`, over `counts` rows, and their error [classes].
+
+    One count: one mean for all classes. Clipping shortens units of several rows; a constant coordinate counts how many rows
+    are left of them.
+    """
+    constant = 0.0 if schema.unit is None else PRESENCE * radius
+    length = math.hypot(radius, constant)
+
+    def vectors(rows: Any) -> np.ndarray:
+        found = features(rows)
+        present = np.full((len(found), 1 if constant else 0), constant)
+        return np.concatenate([found, present], axis=1) / length
+
+    sums = curator.feature_sum(purpose, NoisySum(sigma), vectors, pooled=len(counts) == 1).value * length
+    if constant:
+        counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
+    return sums / counts[:, None], sigma * length / counts
 
 
 def describe(codec: Codec) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -178,6 +267,30 @@ def blend(counts: np.ndarray, expected: np.ndarray, noise: float) -> np.ndarray:
     return np.maximum(expected + trust * (counts - expected), 0.02 * expected)
 
 
+def with_bounds(edges: np.ndarray, prior: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One more cell, of width zero, on each bound. It is expected to be empty, or to hold the single number beside it."""
+    nothing, one = np.zeros((len(edges), 1)), np.ones((len(edges), 1))
+    edges, prior = np.concatenate([nothing, edges, one], axis=1), np.concatenate([nothing, prior, nothing], axis=1)
+    for j in np.flatnonzero(steps):
+        last = int(np.searchsorted(edges[j], 1.0)) - 1
+        for number, end in ((1, 0), (last, -1)):
+            if edges[j, number + 1] - edges[j, number] < steps[j]:
+                prior[j, end], prior[j, number] = prior[j, end] + prior[j, number], 0.0
+    return edges, prior
+
+
+def between_bounds(edges: np.ndarray, cdf: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tails for what lies between the cells on the bounds."""
+    low, high = cdf[:, 1:2], cdf[:, -2:-1]
+    inner = (cdf[:, 1:-1] - low) / np.maximum(high - low, 1e-12)
+    edges, inner = with_tails(edges[:, 1:-1], inner, steps)
+    nothing, one = np.zeros_like(low), np.ones_like(low)
+    return (
+        np.concatenate([nothing, edges, one], axis=1),
+        np.concatenate([nothing, low + (high - low) * inner, one], axis=1),
+    )
+
+
 def with_tails(edges: np.ndarray, cdf: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Outermost cells that reach to far public bounds get an exponential tail that continues the density inside.
 
@@ -235,7 +348,7 @@ def cells_of(rows: np.ndarray, numeric: np.ndarray, flags: np.ndarray, edges: np
     cell = np.zeros((len(rows), len(numeric)), np.int64)
     for j, column in enumerate(numeric):
         found = np.searchsorted(edges[j], rows[:, column], side="right") - 1
-        cell[:, j] = np.clip(found, 0, edges.shape[1] - 2)
+        cell[:, j] = np.where(rows[:, column] <= 0.0, 0, np.clip(found, 0, edges.shape[1] - 2))
         if flags[j] >= 0:
             cell[rows[:, flags[j]] > 0.5, j] = -1
     return cell
@@ -246,7 +359,7 @@ def counter(
 ) -> Any:
     """Feature map: one cell of every column (averaged over a group) and the outcomes of discrete columns, over `norm`."""
     groups, size = (int(group.max()) + 1 if len(group) else 0), edges.shape[1] - 1
-    share = 1.0 / np.bincount(group, minlength=1)
+    share = 1.0 / np.maximum(np.bincount(group, minlength=1), 1)
 
     def features(rows: Any) -> np.ndarray:
         found = np.zeros((len(rows), groups * size + len(discrete)))

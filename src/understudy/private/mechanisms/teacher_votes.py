@@ -20,7 +20,7 @@ thresholded.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import dp_accounting as dpa
@@ -61,6 +61,11 @@ class TeacherVotes:
     @property
     def levels(self) -> int:
         return LEVELS[self.answers]
+
+    @property
+    def program(self) -> "TeacherVotes":
+        """What answers are computed from, besides arrays: the capacity of shards shows in their size alone."""
+        return replace(self, capacity=0)
 
     @property
     def scale(self) -> float:

@@ -1,0 +1,236 @@
+"""Shadow models: hundreds of whole fits in one compiled program.
+
+A shadow fit is a fit. Its plan, curator, ledger and mechanisms are those of `understudy.fit`; what is asked once runs in Python,
+fit by fit, and the rounds of all fits that have the same program run side by side:
+
+    plan (once)  ->  estimates, histogram, first questions (each fit)  ->  rounds of all fits (vmap)  ->  rows of all fits (vmap)
+
+Differences from a fit that a user starts, none of which the guarantee leans on: the rounds run as one chunk, public randomness
+comes in another order, no model folder is written, and the rows of an unchanging table are encoded once.
+
+Noise is seeded by default, which is quick and repeatable but means that the operating system's generator and OpenDP's exact
+sampler are not what is audited; `secure=True` draws the noise like a fit does.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from understudy.accounting import Ledger, Plan
+from understudy.artifact import codec_of, draw, shares
+from understudy.conversation import Generator
+from understudy.estimator import Estimator, Opening
+from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
+from understudy.marginals import Marginals
+from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
+from understudy.private.rounds import advance_together, program, stack
+from understudy.schema import Codec, Encoded, Schema
+
+Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
+
+
+class KeptTable(PrivateTable):
+    """A table that is encoded once for many fits. Only where nothing about it is drawn at random: one row, one unit."""
+
+    __slots__ = ("_known",)
+
+    def _encode(self, codec: Codec) -> Encoded:
+        known: dict[Schema, Encoded] = getattr(self, "_known", {})
+        if codec.schema not in known:
+            known = {codec.schema: super()._encode(codec)}
+            self._known = known
+        return known[codec.schema]
+
+
+@dataclass
+class Tables:
+    """Gives every fit its table."""
+
+    frame: pd.DataFrame
+    schema: Schema
+    kept: PrivateTable | None = None
+
+    def fresh(self) -> PrivateTable:
+        if self.schema.unit is not None:  # which rows of a unit are kept is drawn anew for every fit
+            return PrivateTable(self.frame, self.schema)
+        if self.kept is None:
+            self.kept = KeptTable(self.frame, self.schema)
+        return self.kept
+
+
+class Opened(NamedTuple):
+    """A fit after its first questions."""
+
+    resolved: Schema
+    counts: np.ndarray
+    opening: Opening
+    transcript: list[Any]
+    conversation: Conversation | None
+
+
+@dataclass
+class Fitted:
+    """What the fits released, in their order."""
+
+    resolved: list[Schema]
+    counts: list[np.ndarray]  # released class counts
+    transcripts: list[list[Any]]  # every answer that was given once
+    marginals: list[Marginals | None]
+    weights: list[dict[str, np.ndarray]]
+    generators: list[Generator]
+    info: list[dict[str, np.ndarray]] = field(default_factory=list)  # what the generators wrote down, round by round
+    conditional: bool = True
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def sizes(self, schema: Schema) -> np.ndarray:
+        """How many rows each model would draw by default."""
+        if schema.rows is not None:
+            return np.full(len(self), schema.rows)
+        return np.asarray([max(round(float(counts.sum())), 1) for counts in self.counts])
+
+
+def open_fit(
+    estimator: Estimator, table: PrivateTable, schema: Schema, plan: Plan, noise: NoiseSource, watch: Watch | None
+) -> Opened:
+    """Everything that is asked once, through a curator and a ledger of its own."""
+    curator = Curator(table, schema, Ledger(plan), noise)
+    resolved, counts, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    conversation = None
+    if opening.mechanism is not None:
+        if watch is not None:
+            opening = watch(opening, codec_of(resolved, estimator.conditional(schema)), curator)
+        conversation = curator.converse(opening.purpose, opening.mechanism).value  # type: ignore[arg-type]
+        conversation.prepare(opening.rounds)
+    return Opened(resolved, counts, opening, curator.transcript, conversation)
+
+
+def shadow_fits(
+    estimator: Estimator,
+    frame: pd.DataFrame,
+    schema: Schema,
+    count: int,
+    *,
+    seed: int | None = None,
+    secure: bool = False,
+    plan: Plan | None = None,
+    watch: Watch | None = None,
+) -> Fitted:
+    """`count` independent fits on the same table."""
+    seed = secrets.randbits(32) if seed is None else seed
+    plan = estimator.plan(schema) if plan is None else plan
+    tables, noise = Tables(frame, schema), SecureNoise() if secure else SeededNoise(seed)
+    opened: list[Opened] = []
+    for _ in range(count):
+        opened.append(open_fit(estimator, tables.fresh(), schema, plan, noise, watch))
+        if hasattr(opened[0].opening.mechanism, "exhausted"):
+            return one_at_a_time(estimator, frame, schema, count, noise)
+    fitted = Fitted(
+        resolved=[one.resolved for one in opened],
+        counts=[one.counts for one in opened],
+        transcripts=[one.transcript for one in opened],
+        marginals=[one.opening.marginals for one in opened],
+        weights=[{} for _ in opened],
+        generators=[one.opening.generator for one in opened],
+        info=[{} for _ in opened],
+        conditional=estimator.conditional(schema),
+    )
+    key = public_key(seed)
+    for number, group in enumerate(groups(opened)):
+        weights, info = run_group([opened[i] for i in group], jax.random.fold_in(key, number))
+        for place, i in enumerate(group):
+            fitted.weights[i] = {name: value[place] for name, value in weights.items()}
+            fitted.info[i] = {name: value[place] for name, value in info.items()}
+    return fitted
+
+
+def groups(opened: Sequence[Opened]) -> list[list[int]]:
+    """Positions of fits that can share one compiled program."""
+    found: dict[Any, list[int]] = {}
+    for number, one in enumerate(opened):
+        shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(one.opening.hints))
+        mechanism = one.opening.mechanism
+        key = (one.opening.generator, None if mechanism is None else program(mechanism), one.opening.rounds, shapes)
+        found.setdefault(key, []).append(number)
+    return list(found.values())
+
+
+def run_group(opened: Sequence[Opened], key: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Initial states, rounds and the part of the states that an artifact keeps, stacked."""
+    generator = opened[0].opening.generator
+    key_init, key_rounds = jax.random.split(key)
+    hints = stack([as_arrays(one.opening.hints) for one in opened])
+    states = init_all(generator, jax.random.split(key_init, len(opened)), hints)
+    info: dict[str, Any] = {}
+    if opened[0].conversation is not None:
+        conversations = [one.conversation for one in opened]
+        keys = jax.random.split(key_rounds, len(opened))
+        states, info = advance_together(conversations, generator, states, keys).value  # type: ignore[arg-type]
+    weights = jax.vmap(generator.sampler)(states)
+    return tuple({name: np.asarray(value) for name, value in part.items()} for part in (weights, info))  # type: ignore[return-value]
+
+
+@partial(jax.jit, static_argnums=0)
+def init_all(generator: Generator, keys: Any, hints: Any) -> Any:
+    return jax.vmap(generator.init)(keys, hints)
+
+
+@partial(jax.jit, static_argnums=0)
+def draw_all(generator: Generator, weights: Any, classes: Any, keys: Any) -> Any:
+    return jax.vmap(lambda *one: draw(generator, *one))(weights, classes, keys)
+
+
+def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd.DataFrame]:
+    """`rows` generated rows of every fit: drawn together, decoded together, as `Model.sample` would."""
+    seed = secrets.randbits(32) if seed is None else seed
+    rng, key = np.random.default_rng(seed), public_key(seed)
+    encoded: list[Any] = [None] * len(fitted)
+    classes = [rng.choice(len(counts), rows, p=shares(tuple(counts))).astype(np.int32) for counts in fitted.counts]
+    together: dict[Any, list[int]] = {}
+    for number, generator in enumerate(fitted.generators):
+        together.setdefault(generator, []).append(number)
+    for number, (generator, group) in enumerate(together.items()):
+        weights = stack([fitted.weights[i] for i in group])
+        keys = jax.random.split(jax.random.fold_in(key, number), len(group))
+        found = np.asarray(draw_all(generator, weights, jnp.asarray(np.stack([classes[i] for i in group])), keys))
+        for place, i in enumerate(group):
+            marginals = fitted.marginals[i]
+            encoded[i] = found[place] if marginals is None else marginals.from_uniform(found[place])
+    return decode_together(fitted, encoded, classes)
+
+
+def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.ndarray]) -> list[pd.DataFrame]:
+    tables: list[Any] = [None] * len(encoded)
+    same: dict[str, list[int]] = {}
+    for number, resolved in enumerate(fitted.resolved):
+        same.setdefault(resolved.fingerprint(), []).append(number)
+    for group in same.values():
+        codec = codec_of(fitted.resolved[group[0]], fitted.conditional)
+        whole = codec.decode(np.concatenate([encoded[i] for i in group]), np.concatenate([classes[i] for i in group]))
+        stops = np.cumsum([len(encoded[i]) for i in group])
+        for i, stop in zip(group, stops, strict=True):
+            tables[i] = whole.iloc[stop - len(encoded[i]) : stop].reset_index(drop=True)
+    return tables
+
+
+def one_at_a_time(estimator: Estimator, frame: pd.DataFrame, schema: Schema, count: int, noise: NoiseSource) -> Fitted:
+    """For methods that stop by a rule of their own: their rounds cannot run side by side."""
+    models = [fit(estimator, frame, schema, noise=noise) for _ in range(count)]
+    return Fitted(
+        resolved=[model.resolved for model in models],
+        counts=[np.asarray(model.class_counts) for model in models],
+        transcripts=[[list(model.class_counts)] for model in models],
+        marginals=[model.marginals for model in models],
+        weights=[dict(model.weights) for model in models],
+        generators=[model.generator for model in models],
+        info=[{} for _ in models],
+        conditional=estimator.conditional(schema),
+    )

@@ -1,0 +1,136 @@
+"""Which two neighbouring tables to tell apart.
+
+A pair is D (with one more unit: the target) and D' (without it). The guarantee holds for every pair, so an auditor picks the pair
+in which a unit shows most:
+
+    worst-case    four records (0, 0, 0) against the same plus (1, 1, 1): the target lies outside of what the others span
+                  (Ganev et al. 2025, Section 6.2)
+    lonely        nobody against one record (1, 1, 1): every answer is about the target, so every answer moves as far as it can
+    rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
+    numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
+    person        four persons with one record each against the same plus a person with many records (1, 1, 1)
+    record        a real table with and without one of its rows: the one that small attacks tell best (Meeus et al. 2023), or
+                  simply the one furthest from all others
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from understudy.errors import UsageError
+from understudy.schema import Codec, Column, Schema
+
+NAMES = ("a", "b", "c")
+OTHERS = 4
+ROWS_OF_A_PERSON = 5
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Neighbouring tables: `with_` has one unit more than `without`."""
+
+    schema: Schema
+    without: pd.DataFrame
+    with_: pd.DataFrame
+    name: str
+    note: str
+
+    def side(self, secret: int) -> pd.DataFrame:
+        return self.with_ if secret else self.without
+
+
+def zeros_and_ones(zeros: int, ones: int) -> pd.DataFrame:
+    return pd.DataFrame({name: np.repeat(np.array([0, 1], np.int64), [zeros, ones]) for name in NAMES})
+
+
+def binary_columns() -> tuple[Column, ...]:
+    return tuple(Column(name=name, kind="categorical", categories=(0, 1)) for name in NAMES)
+
+
+def worst_case() -> Pair:
+    note = f"{OTHERS} records (0, 0, 0) against the same plus (1, 1, 1)"
+    return Pair(
+        Schema(columns=binary_columns()), zeros_and_ones(OTHERS, 0), zeros_and_ones(OTHERS, 1), "worst-case", note
+    )
+
+
+def lonely() -> Pair:
+    schema = Schema(columns=binary_columns())
+    return Pair(schema, zeros_and_ones(0, 0), zeros_and_ones(0, 1), "lonely", "no record against the record (1, 1, 1)")
+
+
+def rare_class() -> Pair:
+    note = f"{OTHERS} records (0, 0, 0) of class 0 against the same plus (1, 1, 1), the only one of class 1"
+    schema = Schema(
+        columns=(*binary_columns(), Column(name="label", kind="categorical", categories=(0, 1))), label="label"
+    )
+    without, with_ = (
+        frame.assign(label=frame["a"]) for frame in (zeros_and_ones(OTHERS, 0), zeros_and_ones(OTHERS, 1))
+    )
+    return Pair(schema, without, with_, "rare-class", note)
+
+
+def numeric() -> Pair:
+    schema = Schema(columns=tuple(Column(name=name, kind="integer", lower=0, upper=1) for name in NAMES))
+    return replace(
+        worst_case(), schema=schema, name="numeric", note="worst-case, with whole numbers between public bounds 0 and 1"
+    )
+
+
+def person() -> Pair:
+    many = ROWS_OF_A_PERSON
+    note = f"{OTHERS} persons with a record (0, 0, 0) each against the same plus a person with {many} records (1, 1, 1)"
+    columns = (*binary_columns(), Column(name="who", kind="identifier", dtype="int64"))
+    schema = Schema(columns=columns, unit="who", max_rows_per_unit=ROWS_OF_A_PERSON)
+    whole = zeros_and_ones(OTHERS, ROWS_OF_A_PERSON).assign(who=[*range(OTHERS), *[OTHERS] * ROWS_OF_A_PERSON])
+    return Pair(schema, whole[:OTHERS], whole, "person", note)
+
+
+TARGETS: dict[str, Callable[[], Pair]] = {
+    "worst-case": worst_case,
+    "lonely": lonely,
+    "rare-class": rare_class,
+    "numeric": numeric,
+    "person": person,
+}
+RECORD = "record"  # a row (or person) of the user's own table
+
+
+def made_up(name: str) -> Pair:
+    """One of the pairs that need no table."""
+    if name not in TARGETS:
+        known = ", ".join([*TARGETS, RECORD])
+        raise UsageError(f"--target {name!r} is unknown; choose one of {known} ({RECORD} needs a table)")
+    return TARGETS[name]()
+
+
+def record_pair(frame: pd.DataFrame, schema: Schema, row: int) -> Pair:
+    """A table with and without the unit of the row in position `row`."""
+    frame = frame.reset_index(drop=True)
+    if schema.unit is None:
+        others, unit = frame.drop(index=row), "row"
+    else:
+        others, unit = frame[frame[schema.unit] != frame[schema.unit].iloc[row]], "person"
+    others = others.reset_index(drop=True)
+    return Pair(schema, others, frame, RECORD, f"a table of {len(frame)} rows with and without one {unit}")
+
+
+def remote_rows(frame: pd.DataFrame, schema: Schema, count: int = 64) -> np.ndarray:
+    """Positions of the rows that are furthest from their nearest neighbour, the furthest first.
+
+    Distances between encoded rows, each column scaled by its spread. For auditing a table one holds; not private.
+    """
+    if not schema.resolved:
+        raise UsageError("a target row is found by distance, which needs bounds and categories in the schema")
+    rows = Codec(replace(schema, label=None, positive=None)).encode(frame).rows.astype(np.float64)
+    spread = rows.std(axis=0)
+    rows = rows[:, spread > 0] / spread[spread > 0]
+    nearest = np.full(len(rows), np.inf)
+    squares = (rows * rows).sum(axis=1)
+    for number, row in enumerate(rows):
+        distance = squares + squares[number] - 2.0 * rows @ row
+        distance[number] = np.inf
+        nearest[number] = distance.min(initial=np.inf)
+    return np.argsort(-nearest, kind="stable")[:count]
