@@ -8,7 +8,8 @@ calibrate.py  noise_scale, split_gaussian: how much noise a budget asks for
 plan.py       Plan, Charge: what a run announces
 ledger.py     Ledger: what a run charges, before each release
 attacker.py, certificate.py, registry.py     what the guarantee means, in files
-pate.py       the published PATE moments accountant, for research runs
+pate.py, pate2018.py   the published PATE analyses, for research runs
+filter.py     questions whose price depends on earlier answers
 """
 
 from understudy.accounting.budget import Budget
