@@ -27,7 +27,7 @@ def one(fitted: Fitted, number: int) -> np.ndarray:
 
 def head(arrays: Sequence[Any]) -> np.ndarray:
     """The first numbers of every array and its sum, padded to common sizes."""
-    found = []
+    found: list[Any] = []
     for array in arrays:
         flat = np.nan_to_num(np.asarray(array, np.float64)).ravel()
         found += [np.pad(flat[:MOST], (0, max(MOST - len(flat), 0))), [flat.sum()]]
