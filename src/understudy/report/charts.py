@@ -77,8 +77,8 @@ def line_chart(
     parts = [
         names,
         svg.text(4, used + 12, y_label, fill=svg.MUTED),
-        *_y_axis(y, left),
-        *_x_axis(x, top, bottom, x_label),
+        *y_axis(y, left),
+        *x_axis(x, top, bottom, x_label),
     ]
     if diagonal:
         low, high = max(x.low, y.low), min(x.high, y.high)
@@ -154,7 +154,7 @@ def _whisker_v(x: Num, low: Num, high: Num, colour: str) -> str:
     )
 
 
-def _y_axis(y: svg.Scale, left: Num) -> list[str]:
+def y_axis(y: svg.Scale, left: Num) -> list[str]:
     parts = []
     for tick in y.ticks():
         place = y.at(tick)
@@ -164,7 +164,7 @@ def _y_axis(y: svg.Scale, left: Num) -> list[str]:
     return parts
 
 
-def _x_axis(x: svg.Scale, top: Num, bottom: Num, label: str, *, words: Sequence[str] | None = None) -> list[str]:
+def x_axis(x: svg.Scale, top: Num, bottom: Num, label: str, *, words: Sequence[str] | None = None) -> list[str]:
     parts, free = [], -100.0
     for i, tick in enumerate(x.ticks()):
         place = x.at(tick)
@@ -228,7 +228,7 @@ def bar_chart(
         for j, mark in enumerate(marks):
             middle = top + (i + 0.5) * pitch + (j - (len(marks) - 1) / 2) * step
             parts += _draw_mark(j, mark, x, middle, f"{name}, {names[j]}" if names[j] else name, bars)
-    parts += _x_axis(x, bottom, bottom + 3, label, words=words)
+    parts += x_axis(x, bottom, bottom + 3, label, words=words)
     return svg.picture(title, bottom + 36, parts)
 
 
