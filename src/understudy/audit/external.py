@@ -2,12 +2,12 @@
 
     python synth.py {input} {output} --rows {rows} --seed {seed}
 
-Each shadow run is one start of the command: `{input}` is the table to learn from, `{output}` the file it must write, `{rows}` how
-many rows to write, `{seed}` a fresh number for every run. A template with `{count}` makes that many tables in one start, each from
-a fit of its own, and writes them as `0.csv`, `1.csv`, ... into the folder `{output}`; that saves the start-up time of heavy tools.
+Each shadow run is one start of the command: `{input}` is the table to learn from, `{output}` the file it must write, `{rows}`
+how many rows to write, `{seed}` a fresh number for every run. A template with `{count}` makes that many tables in one start, each
+from a fit of its own, and writes them as `0.csv`, `1.csv`, ... into the folder `{output}`: heavy tools then start less often.
 
-No shell is involved: the template is split like a shell would split it, then placeholders are filled word by word. Runs go through
-`parallel.py`; a run that fails, hangs or writes something else ends the audit with one line that says which.
+No shell is involved: the template is split like a shell would split it, then placeholders are filled word by word. Runs go
+through `parallel.py`; a run that fails, hangs or writes something else ends the audit with one line that says which.
 
 The runs must be independent. A command that ignores `{seed}` and fixes its own would write the same table again and again, and
 the attack would then tell apart two constants: `same_output` looks for that.
@@ -24,7 +24,7 @@ import string
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +62,7 @@ class External:
     timeout: float = TIMEOUT
     jobs: int | None = None  # None: one process per core
     batch: int = BATCH
+    remarks: list[str] = field(default_factory=list, compare=False)  # what was odd about the tables, once each
 
     def __post_init__(self) -> None:
         words_of(self.command)
@@ -71,7 +72,7 @@ class External:
             raise UsageError(f"--timeout {self.timeout:g} must be more than 0 seconds")
 
     def __call__(self, frame: pd.DataFrame, count: int, progress: Progress | None = None) -> list[pd.DataFrame]:
-        return external_tables(
+        tables = external_tables(
             self.command,
             frame,
             count,
@@ -81,6 +82,10 @@ class External:
             batch=self.batch,
             progress=progress,
         )
+        odd = same_output(tables)
+        if odd and odd not in self.remarks:
+            self.remarks.append(odd)
+        return tables
 
 
 def external_tables(
@@ -236,6 +241,6 @@ def same_output(tables: Sequence[pd.DataFrame]) -> str:
     if len(tables) < 2 or any(not table.equals(tables[0]) for table in tables[1:]):
         return ""
     return (
-        f"all {len(tables)} runs on the same input wrote the same table: the command seems to fix its seed, so that a "
+        f"{len(tables)} runs on the same input wrote the same table: the command seems to fix its seed, so that a "
         "difference between inputs is seen without any noise; pass {seed} on to it"
     )

@@ -1,0 +1,324 @@
+"""`understudy audit`: attack a method to check its claim; `understudy audit trace` looks inside the wall, on public data."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
+from understudy.cli._progress import bar
+from understudy.cli._recipe import DEFAULT_DELTA, Delta, Epsilon, Setting
+from understudy.errors import UsageError
+
+app = typer.Typer(
+    invoke_without_command=True,
+    help="Attack a method to check its claim. Exit code 1 when a lower bound exceeds the claimed epsilon.",
+)
+
+MADE = "lonely"  # what `--target made` stands for: nobody against one record, so that every answer is about the target
+METHOD = "pate-gan"
+BATCHES = "batches"
+EXTERNAL_RUNS = 25  # fits of an outside command between two kept batches
+
+Method = Annotated[
+    str | None, typer.Option("--method", help=f"Name of the method.  [default: {METHOD}]", show_default=False)
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
+Data = Annotated[Path | None, typer.Option("--data", help="Table (.csv, .parquet).", show_default=False)]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema of the table.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def audit(
+    context: typer.Context,
+    method: Method = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    threat: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--threat",
+            help="What the attacker sees: black-box, model-box, wall-box. May be repeated.  [default: what the attack needs]",
+            show_default=False,
+        ),
+    ] = None,
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attack",
+            help="querybased, groundhog, histogram, correlation, artifact, likelihood-ratio. May be repeated.  "
+            "[default: querybased; groundhog for a record]",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            help="Which pair of tables to tell apart: worst-case, made, rare-class, numeric, person, or record (of --data).",
+        ),
+    ] = "worst-case",
+    data: Data = None,
+    schema: SchemaFile = None,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            "--row", help="Row of --data, from 0.  [default: the one furthest from the others]", show_default=False
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", help="Shadow fits, half with the target and half without.")] = 2000,
+    rows: Annotated[int, typer.Option("--rows", help="Synthetic rows that the attacker gets of every fit.")] = 1000,
+    out: Out = Path("audit"),
+    pairs: Setting = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="Of the shadow fits, whose noise is seeded unless --secure-noise is given."),
+    ] = None,
+    secure: Annotated[
+        bool, typer.Option("--secure-noise", help="Shadow fits draw noise like real fits: exact, unseeded, slower.")
+    ] = False,
+    external: Annotated[
+        str | None,
+        typer.Option(
+            "--external",
+            metavar="COMMAND",
+            help="Audit a command that reads {input} and writes {output}; also {rows}, {seed}, {count}.",
+            show_default=False,
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds one fit of --external may take.")] = 600.0,
+    jobs: Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0: one per core.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the batches of an interrupted audit.")] = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    claimed = need("--epsilon", epsilon, "name the claim to check, e.g. --epsilon 1")
+    at = DEFAULT_DELTA if delta is None else delta
+    if not claimed > 0 or not 0 < at < 1:
+        raise UsageError(
+            f"(epsilon, delta) = ({claimed:g}, {at:g}) is no claim; epsilon > 0 and 0 < delta < 1 are needed"
+        )
+    if runs < 40:
+        raise UsageError(f"--runs {runs} is too few for a bound; use 40 or more, better 2000")
+    if external is not None and (pairs or method is not None):
+        raise UsageError("--external audits a command; --method and --set belong to our own methods")
+    if (data is None) != (schema is None) or (target == "record") != (data is not None):
+        raise UsageError("--target record needs --data FILE and --schema FILE; the other targets take neither")
+    batches = make_place(out, resume, overwrite)
+
+    from understudy.audit.run import run_audit
+
+    attacks = list(dict.fromkeys(attack or (["groundhog"] if target == "record" else ["querybased"])))
+    source = None
+    if external is not None:
+        from understudy.audit.external import External
+
+        source = External(external, rows, timeout, jobs or None)
+    with bar("shadow fits", runs // 2 * 2, quiet or as_json) as advance:
+        result = run_audit(
+            name_of(external) if external is not None else method or METHOD,
+            epsilon=claimed,
+            delta=at,
+            options=settings(pairs or ()),
+            threats=threat or default_threats(attacks),
+            attacks=attacks,
+            target=MADE if target == "made" else target,
+            data=data,
+            schema=None if schema is None else load_schema(schema),
+            row=row,
+            runs=runs,
+            rows=rows,
+            seed=seed,
+            secure=secure,
+            progress=steps(advance),
+            folder=batches,
+            external=source,
+            batch=EXTERNAL_RUNS if source is not None else 200,
+            jobs=1 if source is not None else jobs or cores(),
+        )
+    if source is not None and source.remarks:
+        from dataclasses import replace
+
+        result = replace(result, notes=(*result.notes, *source.remarks))
+    files = write(result, out)
+    if not quiet:
+        show(result.to_dict(), lambda: text(result, files), as_json)
+    if result.violated:
+        raise typer.Exit(1)
+
+
+def make_place(out: Path, resume: bool, overwrite: bool) -> Path:
+    """Refuse to mix audits: the folder is new, or its batches are gone on with, or they are thrown away by request."""
+    batches = out / BATCHES
+    if resume:
+        if not batches.is_dir():
+            raise UsageError(f"--out {str(out)!r} holds no unfinished audit; run without --resume")
+        return batches
+    if batches.is_dir() and any(batches.iterdir()) and not overwrite:
+        raise UsageError(f"--out {str(out)!r} holds an audit; go on with --resume, start again with --overwrite")
+    writable_folder(out, overwrite)
+    if batches.is_dir():
+        for file in batches.iterdir():
+            if file.name == "batches.json" or file.suffix == ".npz":
+                file.unlink()
+    return batches
+
+
+def default_threats(attacks: list[str]) -> list[str]:
+    """The weakest attacker that can play each attack."""
+    from understudy.audit.attacks import attack
+    from understudy.audit.run import weakest
+
+    return list(dict.fromkeys(weakest(attack(name).needs) for name in attacks))
+
+
+def load_schema(path: Path) -> Any:
+    from understudy.schema import Schema
+
+    return Schema.load(path)
+
+
+def cores() -> int:
+    from understudy.parallel import cores as count
+
+    return count()
+
+
+def name_of(command: str) -> str:
+    """How the page calls an outside command: as it was typed, shortened."""
+    return command if len(command) <= 100 else command[:99] + "…"
+
+
+def steps(advance: Any) -> Any:
+    """Turn the audit's reports into steps of the bar."""
+    seen = 0
+
+    def tell(event: dict[str, Any]) -> None:
+        nonlocal seen
+        if "done" in event:
+            advance(event["done"] - seen)
+            seen = event["done"]
+
+    return tell
+
+
+def write(result: Any, out: Path) -> list[Path]:
+    """audit.json and audit.html, each whole or not at all."""
+    from understudy.report import audit_page
+
+    path, part = out / "audit.json", out / "audit.json.part"
+    try:
+        result.save(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return [path, audit_page.write(path, out / "audit.html")]
+
+
+def text(result: Any, files: list[Path]) -> str:
+    """The findings as plain lines; what was not found is not called anything else."""
+    lines = [f"claim: {result.claim}", ""]
+    for outcome in result.outcomes:
+        lines.append(f"{outcome.threat}, {outcome.attack}, {outcome.target}: {outcome.runs:,} fits")
+        for bound in outcome.bounds:
+            upper = "" if bound.upper is None else f" to {bound.upper:.3f}"
+            sort = "" if bound.frequentist else ", credible interval, not a frequentist bound"
+            lines.append(
+                f"  {bound.kind:<16} epsilon at least {bound.epsilon:.3f}{upper} "
+                f"({bound.confidence:.0%}; these runs could show {bound.largest:.2f}{sort})"
+            )
+    lines += [
+        "",
+        f"{result.fits:,} shadow fits in {result.seconds:.0f} s ({result.fits_per_second:.1f} fits per second)",
+        *(f"note: {note}" for note in result.notes),
+        "VIOLATION FOUND: a lower bound exceeds the claim"
+        if result.violated
+        else "no violation found by these attacks",
+        *(f"wrote {file}" for file in files),
+    ]
+    return "\n".join(lines)
+
+
+@app.command()
+def trace(
+    data: Data = None,
+    schema: SchemaFile = None,
+    method: Method = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    public: Annotated[
+        bool,
+        typer.Option("--public-data", help="Yes, this table is public: a trace shows what the wall is there to hide."),
+    ] = False,
+    out: Out = Path("trace"),
+    pairs: Setting = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of public randomness: initial weights, latent noise.")
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look inside the wall, on PUBLIC data: rows seen by each teacher, their losses, the accountant. For research."""
+    if not public:
+        raise UsageError(
+            "a trace prints what the guarantee protects (which teacher saw which rows, their losses); it is for research "
+            "on public tables. Add --public-data to say that this table is public"
+        )
+    file = need("--data", data, "name the public table to learn from")
+    wanted = load_schema(need("--schema", schema, "name its schema ('understudy schema init' drafts one)"))
+    budget = need("--epsilon", epsilon, "name the privacy budget, e.g. --epsilon 1")
+    writable_folder(out, overwrite)
+
+    from understudy.audit.trace import trace as run
+
+    kind = method or METHOD
+    started = time.perf_counter()
+    with bar("rounds", 100, quiet or as_json) as advance:
+        seen = 0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal seen
+            now = 100 * done // total
+            advance(now - seen)
+            seen = now
+
+        found = run(
+            kind,
+            file,
+            wanted,
+            epsilon=float(budget),
+            delta=DEFAULT_DELTA if delta is None else delta,
+            options=settings(pairs or ()),
+            seed=seed,
+            progress=tell,
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    files = write_trace(found, out)
+    if not quiet:
+        show(found.to_dict(), lambda: trace_text(found, files, time.perf_counter() - started), as_json)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def write_trace(found: Any, out: Path) -> list[Path]:
+    import json
+
+    from understudy.report import trace_page
+    from understudy.report.audit_page import write_text
+
+    path = write_text(out / "trace.json", json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n")
+    return [path, trace_page.write(path, out / "trace.html")]
+
+
+def trace_text(found: Any, files: list[Path], seconds: float) -> str:
+    lines = ["research on public data: this shows what the wall is there to hide", ""]
+    lines += [
+        f"{'as it should be' if check.passed else 'WRONG          '}  {check.name}: {check.detail}"
+        for check in found.checks
+    ]
+    return "\n".join([*lines, "", f"{found.rounds} rounds in {seconds:.0f} s", *(f"wrote {file}" for file in files)])
