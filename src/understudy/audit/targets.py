@@ -6,6 +6,7 @@ in which a unit shows most:
     worst-case    four records (0, 0, 0) against the same plus (1, 1, 1): the target lies outside of what the others span
                   (Ganev et al. 2025, Section 6.2)
     lonely        nobody against one record (1, 1, 1): every answer is about the target, so every answer moves as far as it can
+    corner        nobody against one record at the upper bounds of three numeric columns: the same for methods that clip vectors
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
     person        four persons with one record each against the same plus a person with many records (1, 1, 1)
@@ -61,6 +62,12 @@ def lonely() -> Pair:
     return Pair(schema, zeros_and_ones(0, 0), zeros_and_ones(0, 1), "lonely", "no record against the record (1, 1, 1)")
 
 
+def corner() -> Pair:
+    schema = Schema(columns=tuple(Column(name=name, kind="continuous", lower=-1.0, upper=1.0) for name in NAMES))
+    with_ = pd.DataFrame({name: [1.0] for name in NAMES})
+    return Pair(schema, with_[:0], with_, "corner", "no record against one at the upper bound of every column")
+
+
 def rare_class() -> Pair:
     note = f"{OTHERS} records (0, 0, 0) of class 0 against the same plus (1, 1, 1), the only one of class 1"
     schema = Schema(
@@ -91,10 +98,16 @@ def person() -> Pair:
 TARGETS: dict[str, Callable[[], Pair]] = {
     "worst-case": worst_case,
     "lonely": lonely,
+    "corner": corner,
     "rare-class": rare_class,
     "numeric": numeric,
     "person": person,
 }
+TIGHTEST = {
+    "independent": "lonely",
+    "mst": "lonely",
+    "aim": "lonely",
+}  # where a unit shows most to who sees every answer
 RECORD = "record"  # a row (or person) of the user's own table
 
 
@@ -104,6 +117,11 @@ def made_up(name: str) -> Pair:
         known = ", ".join([*TARGETS, RECORD])
         raise UsageError(f"--target {name!r} is unknown; choose one of {known} ({RECORD} needs a table)")
     return TARGETS[name]()
+
+
+def tightest(method: str) -> Pair:
+    """The made-up pair on which every answer of a method moves about as far as it can."""
+    return made_up(TIGHTEST.get(method, "corner"))
 
 
 def record_pair(frame: pd.DataFrame, schema: Schema, row: int) -> Pair:

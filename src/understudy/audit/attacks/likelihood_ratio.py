@@ -36,7 +36,7 @@ from understudy.private.rounds import program
 from understudy.schema import Codec, Encoded
 
 FAR = 1e4  # how far out the canary asks
-CANARY_STEPS = 100  # of practice, in every round
+CANARY_STEPS = 60  # of practice, in every round
 
 
 # -- what is asked once ---------------------------------------------------------------------------------------------------

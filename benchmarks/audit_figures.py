@@ -1,0 +1,154 @@
+"""The audit's figures: worst-case pair against every method, the wall box at three budgets, a real record.
+
+    python benchmarks/audit_figures.py figure-5a             worst-case pair, black box, 1,000 + 1,000 fits, all methods
+    python benchmarks/audit_figures.py wall                  every answer, up to 10,000 + 10,000 runs, epsilon 1, 4, 10
+    python benchmarks/audit_figures.py figure-5b --data DIR  a record of the cervical-cancer table, GroundHog, 30 minutes
+
+Finished batches are kept in --work and an interrupted run goes on there. Results go to benchmarks/results/audit-*.json.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from understudy.audit.result import AuditResult
+from understudy.audit.run import run_audit
+from understudy.audit.targets import TIGHTEST
+from understudy.bench.registry import load
+from understudy.estimators import METHODS, method
+
+RESULTS = Path(__file__).resolve().parent / "results"
+VOTES_ALONE: dict[str, Any] = {
+    "votes_share": 1000.0,
+    "moments_share": 0.0,
+    "rounds": 4,
+    "judged": 8,
+}  # nearly all budget
+
+
+def private_methods() -> list[str]:
+    return [name for name in METHODS if not method(name)().void_reason]
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def tell(name: str) -> Any:
+    def progress(event: dict[str, Any]) -> None:
+        say(f"{name}: {event['done']} of {event['runs']} fits, {event['elapsed']:.0f} s")
+
+    return progress
+
+
+def keep(result: AuditResult, name: str) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    result.save(RESULTS / f"audit-{name}.json")
+    for outcome in result.outcomes:
+        figures = ", ".join(
+            f"{bound.kind} {bound.epsilon:.2f} (at most {bound.largest:.2f})" for bound in outcome.bounds
+        )
+        say(f"{name}: {outcome.threat} {outcome.attack}: {figures}; violated: {outcome.violated}")
+
+
+def figure_5a(options: argparse.Namespace) -> None:
+    for name in options.methods or private_methods():
+        result = run_audit(
+            name,
+            epsilon=1.0,
+            threats=("black-box",),
+            attacks=("querybased",),
+            target="worst-case",
+            runs=options.runs or 2000,
+            seed=options.seed,
+            secure=options.secure,
+            folder=options.work / f"5a-{name}",
+            progress=tell(name),
+            jobs=options.jobs,
+        )
+        keep(result, f"worst-case-{name}")
+
+
+def wall(options: argparse.Namespace) -> None:
+    cases = [("pate-gan-votes", "pate-gan", "lonely", VOTES_ALONE), ("mean-embedding", "mean-embedding", "corner", {})]
+    for name in private_methods():
+        if name not in ("pate-gan", "mean-embedding") and name in TIGHTEST:
+            cases.append((name, name, TIGHTEST[name], {}))
+    for label, name, target, chosen in cases:
+        if options.methods and label not in options.methods:
+            continue
+        for epsilon in options.epsilons:
+            result = run_audit(
+                name,
+                epsilon=epsilon,
+                options=chosen,
+                threats=("wall-box",),
+                attacks=("likelihood-ratio",),
+                target=target,
+                runs=options.runs or (20_000 if epsilon < 2.0 else 4_000),
+                seed=options.seed,
+                secure=options.secure,
+                canary=True,
+                batch=1000,
+                folder=options.work / f"wall-{label}-{epsilon:g}",
+                progress=tell(f"{label} {epsilon:g}"),
+                jobs=options.jobs,
+            )
+            keep(result, f"wall-{label}-{epsilon:g}")
+
+
+def figure_5b(options: argparse.Namespace) -> None:
+    """As many fits as the time allows: batches are made until it is over, then what is there is judged."""
+    train, test, schema = load("cervical-cancer", options.data, seed=0)
+    table = pd.concat([train, test], ignore_index=True)
+    for name in options.methods or ["pate-gan"]:
+        started, runs, result = time.monotonic(), 0, None
+        while runs == 0 or time.monotonic() - started < 60.0 * options.minutes:
+            runs += 4 * options.batch
+            result = run_audit(
+                name,
+                epsilon=1.0,
+                options={"teachers": 5} if name == "pate-gan" else {},  # as in the paper
+                threats=("black-box",),
+                attacks=("groundhog",),
+                target="record",
+                data=table,
+                schema=schema,
+                row=options.row,
+                runs=runs,
+                rows=len(table),
+                seed=options.seed,
+                secure=options.secure,
+                batch=options.batch,
+                folder=options.work / f"5b-{name}",
+                progress=tell(name),
+                jobs=options.jobs,
+            )
+            keep(result, f"cervical-{name}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", choices=("figure-5a", "wall", "figure-5b"))
+    parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--epsilons", nargs="*", type=float, default=[1.0, 4.0, 10.0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--row", type=int, help="position of the target; without it the row furthest from all others")
+    parser.add_argument("--batch", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--secure", action="store_true", help="the operating system's noise instead of seeded noise")
+    parser.add_argument("--work", type=Path, default=Path("audit-batches"))
+    options = parser.parse_args()
+    {"figure-5a": figure_5a, "wall": wall, "figure-5b": figure_5b}[options.figure](options)
+
+
+if __name__ == "__main__":
+    main()
