@@ -48,6 +48,7 @@ GENERATORS = {
     "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
     "independent": "understudy.generators.marginal_model:MarginalGenerator",
     "mst": "understudy.generators.marginal_model:MarginalGenerator",
+    "aim": "understudy.generators.marginal_model:MarginalGenerator",
 }
 
 

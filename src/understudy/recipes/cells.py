@@ -2,8 +2,8 @@
 
     categories, booleans            one outcome each; a missing category is one of them already
     ordinals, small integer ranges  one outcome per value (at most `LISTED`)
-    other numbers                   intervals of nearly equal mass: two paid counts refine equal cuts of the public bounds;
-                                    integers are cut halfway between two integers, so that no value sits on an edge
+    other numbers                   intervals of nearly equal mass: two paid counts refine public cuts, which are finer towards
+                                    the bounds and zero; integers are cut halfway between two, so that none sits on an edge
     missing numbers                 outcome 0 of their column
 
 For dependence between columns outcomes are grouped into fewer cells: neighbouring intervals, or the rare categories, by released
@@ -11,7 +11,7 @@ counts. What is finer than a cell is drawn from the column's own released distri
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import dp_accounting as dpa
@@ -20,15 +20,17 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.estimator import Announced
 from understudy.generators.marginal_model import Network
-from understudy.marginals import refine
 from understudy.private import Curator
 from understudy.private.mechanisms.categories import LARGEST_LIST
-from understudy.private.mechanisms.column_histograms import ColumnHistograms
+from understudy.private.mechanisms.marginal_counts import MarginalCounts
 from understudy.schema import Codec, Column, Schema
 
 LISTED = 32  # integer columns with at most so many values keep each value as an outcome
 LEVELS = ("column cells 1", "column cells 2")
 MOST_INTERVALS = 32
+GRADE = 3.0  # next to a narrow cell the next is at most so many times as wide
+FAR = 10.0  # cells so many times as wide as the typical one
+STANDS_OUT = 3.5  # hold rows only where their count is so many standard deviations of its noise
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Node:
     edges: np.ndarray | None = None
     missing: int | None = None  # coordinate of the missing flag of a numeric column
     points: bool = False  # outcomes are single values, not intervals
+    share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut
 
     @property
     def outcomes(self) -> int:
@@ -134,23 +137,121 @@ def cut(curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, intervals
     wide = [number for number, node in enumerate(nodes) if node.size == 0]
     if LEVELS[0] not in plan.parameters["noise"] or not wide:
         return nodes
-    numeric = np.asarray([nodes[number].start for number in wide], np.int32)
-    edges = np.tile(np.linspace(0.0, 1.0, intervals + 1), (len(wide), 1))
+    steps = [whole_step(codec.schema.column(nodes[number].column)) for number in wide]
+    zeros = [place_of_zero(codec.schema.column(nodes[number].column)) for number in wide]
+    drafts = [
+        replace_edges(nodes[number], first_edges(step, zero, intervals))
+        for number, step, zero in zip(wide, steps, zeros, strict=True)
+    ]
     for name in LEVELS:
-        mechanism = ColumnHistograms(plan.parameters["noise"][name], codec.schema.max_rows_per_unit, len(wide))
-        counts = curator.column_cells(name, mechanism, numeric, edges).value
-        edges = refine(edges, counts, mechanism.deviation)
+        mechanism = MarginalCounts(plan.parameters["noise"][name], codec.schema.max_rows_per_unit, len(wide))
+        curator.discretise(cell_map(drafts, None), [codec.class_count, *(draft.outcomes for draft in drafts)])
+        counts = curator.marginal_counts(name, mechanism, [(number + 1,) for number in range(len(drafts))]).value
+        drafts = [
+            recut(draft, settle(draft, part.astype(float), mechanism.deviation), step, intervals)
+            for draft, part, step in zip(drafts, counts, steps, strict=True)
+        ]
     found = list(nodes)
-    for number, own in zip(wide, edges, strict=True):
-        node = nodes[number]
-        column = codec.schema.column(node.column)
-        if column.kind == "integer":
-            step = 1.0 / (column.bounds[1] - column.bounds[0])
-            own = (np.floor(own / step) + 0.5) * step
-            own[0], own[-1] = -0.5 * step, 1.0 + 0.5 * step
-        own = np.unique(own)
-        found[number] = Node(node.column, node.start, len(own) - 1, False, own, node.missing)
+    for number, draft in zip(wide, drafts, strict=True):
+        found[number] = draft
     return found
+
+
+def whole_step(column: Column) -> float:
+    """The distance of two neighbouring integers on the scale of the bounds; 0 for other numbers."""
+    lower, upper = column.bounds
+    return 1.0 / max(upper - lower, 1.0) if column.kind == "integer" else 0.0
+
+
+def place_of_zero(column: Column) -> float | None:
+    """Where the number 0 stands between the bounds, if it does: many columns crowd around it."""
+    lower, upper = column.bounds
+    return -lower / (upper - lower) if column.kind in ("integer", "continuous") and lower < 0 < upper else None
+
+
+def replace_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None) -> Node:
+    share = np.diff(edges) / (edges[-1] - edges[0]) if share is None else share
+    return replace(node, size=len(edges) - 1, edges=edges, share=share)
+
+
+def first_edges(step: float, zero: float | None, intervals: int) -> np.ndarray:
+    """Equal cells, and ever finer ones towards both bounds and zero: public bounds may be far wider than the values.
+
+    More cells cost nothing: a row falls into one of them. Encoded values are 32-bit floats, which are fine near the lower
+    bound and coarse elsewhere.
+    """
+    halves = 0.5 ** np.arange(1, 31)
+    coarse = halves[halves > 2.0**-20]
+    edges = [np.linspace(0.0, 1.0, intervals + 1), halves, 1.0 - coarse]
+    if zero is not None:
+        edges += [zero - coarse, zero + coarse]
+    every = np.concatenate(edges)
+    return snap(every[(every >= 0.0) & (every <= 1.0)], step)
+
+
+def snap(edges: np.ndarray, step: float) -> np.ndarray:
+    """Rising edges from 0 to 1; for integers halfway between two of them, from half a step below to half a step above."""
+    if step == 0.0:
+        inner = np.unique(edges)
+        inner = inner[(inner > 1e-12) & (inner < 1.0)]
+        return np.concatenate([[0.0], inner, [1.0]])
+    number = np.unique(np.floor(edges / step + 1e-9))
+    number = number[(number >= 0) & (number < round(1.0 / step))]
+    return np.concatenate([[-0.5 * step], (number + 0.5) * step, [1.0 + 0.5 * step]])
+
+
+def settle(node: Node, counts: np.ndarray, noise: float) -> np.ndarray:
+    """Rows in every outcome of a column cut into intervals, from noisy counts and from what its cuts let expect.
+
+    A count is trusted by e^2 / (e^2 + noise^2), e being the larger of the expected and the (noise-lowered) counted rows. A cell
+    much wider than the column's typical one has to stand out from the noise: otherwise a few rows of noise would be spread
+    over the empty range up to a far bound.
+    """
+    if node.share is None or node.edges is None:
+        return np.asarray(counts, float)
+    first = int(node.missing is not None)
+    own, widths = counts[first:], np.diff(node.edges)
+    expected = node.share * max(float(own.sum()), 2.0 * noise * math.sqrt(len(own)))
+    size = np.maximum(expected, own - 3.0 * noise)
+    mass = np.maximum(expected + size**2 / (size**2 + noise**2) * (own - expected), 0.0)
+    typical = typical_width(widths, mass)
+    mass[(widths > FAR * typical) & (own < STANDS_OUT * noise)] = 0.0
+    return np.r_[np.maximum(counts[:first], 0.0), mass]
+
+
+def typical_width(widths: np.ndarray, mass: np.ndarray) -> float:
+    """The width that half of the rows' cells do not exceed."""
+    order = np.argsort(widths)
+    reached = np.cumsum(mass[order])
+    return float(widths[order[int(np.searchsorted(reached, 0.5 * reached[-1]))]])
+
+
+def recut(node: Node, mass: np.ndarray, step: float, intervals: int) -> Node:
+    """Cells of about equal mass, and where one is much wider than its neighbour, cells that grow from narrow to wide."""
+    assert node.edges is not None
+    own = mass[int(node.missing is not None) :]
+    own = own if own.sum() > 0.0 else np.diff(node.edges)
+    cdf = np.concatenate([[0.0], np.cumsum(own)]) / own.sum()
+    edges = snap(np.interp(np.linspace(0.0, 1.0, intervals + 1), cdf, node.edges), step)
+    edges = snap(graded(edges), step)
+    share = np.diff(np.interp(edges, node.edges, cdf))
+    return replace_edges(node, edges, share / share.sum())
+
+
+def graded(edges: np.ndarray) -> np.ndarray:
+    """More edges inside cells that are much wider than a neighbour, each new cell `GRADE` times as wide as the one before."""
+    widths = np.diff(edges)
+    more = [edges]
+    for number, width in enumerate(widths):
+        sides = [(widths[number - 1], 1.0)] if number else []
+        sides += [(widths[number + 1], -1.0)] if number + 1 < len(widths) else []
+        reach = width if len(sides) == 1 else 0.5 * width
+        for narrow, sign in sides:
+            count = math.ceil(math.log(max(width / narrow, 1.0), GRADE))
+            away = narrow * np.cumsum(GRADE ** np.arange(1, count + 1))
+            origin = edges[number] if sign > 0 else edges[number + 1]
+            more.append(origin + sign * away[away < reach])
+    return np.concatenate(more)
 
 
 def interval_count(rows: float, deviation: float) -> int:
@@ -221,15 +322,15 @@ def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray]
         tables.append(cumulative(step.weights.reshape(-1, step.weights.shape[-1]), cells))
     inner = [
         cumulative(
-            np.where(grouping.cell[None, :] == np.arange(grouping.cells)[:, None], positive(mass)[None, :], 0.0),
+            np.where(grouping.cell[None, :] == np.arange(grouping.cells)[:, None], positive(node, mass)[None, :], 0.0),
             outcomes,
         )
-        for grouping, mass in zip(groups, masses, strict=True)
+        for node, grouping, mass in zip(nodes, groups, masses, strict=True)
     ]
     starts = np.cumsum([0, *(grouping.cells for grouping in groups)])[:-1]
     base, span = np.zeros((count, outcomes)), np.zeros((count, outcomes))
     for number, node in enumerate(nodes):
-        base[number, : node.outcomes], span[number, : node.outcomes] = short_tails(node, masses[number])
+        base[number, : node.outcomes], span[number, : node.outcomes] = node.interval()
     order = np.asarray([step.node for step in drawn], int)
     return Network(
         order=order,
@@ -244,28 +345,10 @@ def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray]
     )
 
 
-def short_tails(node: Node, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals of the outcomes; the two outermost on either side are drawn in when they reach far.
-
-    Spread evenly, the last cell of a salary bounded by a million would put a thirtieth of the rows anywhere up to it. Twice
-    the scale of an exponential tail that continues the density of the next cell keeps that tail's mean.
-    """
-    base, span = (part.copy() for part in node.interval())
-    first = int(node.missing is not None)
-    if not node.ordered or node.points or node.size < 5:
-        return base, span
-    last = node.outcomes - 1
-    for outer, inner in ((first + 1, first + 2), (first, first + 1), (last - 1, last - 2), (last, last - 1)):
-        reach = min(span[outer], 2.0 * max(mass[outer], 1.0) * span[inner] / max(mass[inner], 1.0))
-        base[outer] = base[inner] - reach if outer < inner else base[inner] + span[inner]
-        span[outer] = reach
-    return base, span
-
-
-def positive(mass: np.ndarray) -> np.ndarray:
-    """Weights of outcomes within a cell: noisy counts cut off at zero, with a sliver that keeps each possible."""
+def positive(node: Node, mass: np.ndarray) -> np.ndarray:
+    """Weights of outcomes within a cell: noisy counts cut off at zero; a category or listed value always stays possible."""
     kept = np.maximum(mass, 0.0)
-    return kept + 1e-3 * max(float(kept.mean()), 1.0)
+    return kept if node.share is not None else kept + 1e-3 * max(float(kept.mean()), 1.0)
 
 
 def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Any:

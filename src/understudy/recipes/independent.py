@@ -27,6 +27,7 @@ from understudy.recipes.cells import (
     interval_count,
     learned_columns,
     make_nodes,
+    settle,
 )
 from understudy.schema import Codec, Schema
 
@@ -63,7 +64,8 @@ class Independent(Estimator):
             nodes = cut(curator, codec, nodes, plan, interval_count(rows, mechanism.deviation))
             curator.discretise(cell_map(nodes, None), [codec.class_count, *(node.outcomes for node in nodes)])
             cliques = [(number + 1,) for number in range(len(nodes))]
-            masses = [part.astype(float) for part in curator.marginal_counts(ONE_WAY, mechanism, cliques).value]
+            found = curator.marginal_counts(ONE_WAY, mechanism, cliques).value
+            masses = [settle(node, part, mechanism.deviation) for node, part in zip(nodes, found, strict=True)]
             groups = [Grouping(np.arange(node.outcomes), node.outcomes) for node in nodes]
         drawn = [Conditional(number + 1, (), mass) for number, mass in enumerate(masses)]
         network = assemble(nodes, groups, masses, drawn)
