@@ -285,7 +285,7 @@ def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
     for attack in attacks:
         if attack.needs == "table":
             found[attack.name] = with_size(attack.features(tables, pair.schema), fitted.sizes(pair.schema))
-        elif attack.needs == "artifact":
+        elif attack.learns:
             found[attack.name] = attack.features(fitted)
         else:
             both = likelihood_ratio.kept_tables(pair)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.audit.attacks import artifact, correlation, groundhog, histogram, querybased
+from understudy.audit.attacks import answers, artifact, correlation, groundhog, histogram, querybased
 from understudy.errors import UsageError
 
 
@@ -38,6 +38,7 @@ ATTACKS = {
         Attack("histogram", "table", histogram.features),
         Attack("correlation", "table", correlation.features),
         Attack("artifact", "artifact", artifact.features),
+        Attack("answers", "transcript", answers.features),
         Attack("likelihood-ratio", "transcript", from_transcript, learns=False),
     )
 }

@@ -29,6 +29,6 @@ def head(arrays: Sequence[Any]) -> np.ndarray:
     """The first numbers of every array and its sum, padded to common sizes."""
     found: list[Any] = []
     for array in arrays:
-        flat = np.nan_to_num(np.asarray(array, np.float64)).ravel()
+        flat = np.zeros(0) if array is None else np.nan_to_num(np.asarray(array, np.float64)).ravel()
         found += [np.pad(flat[:MOST], (0, max(MOST - len(flat), 0))), [flat.sum()]]
     return np.concatenate(found)

@@ -36,6 +36,7 @@ from understudy.private.rounds import program
 from understudy.schema import Codec, Encoded
 
 FAR = 1e4  # how far out the canary asks
+SHARP = 1e-3  # scale that is assumed where a mechanism draws no noise
 CANARY_STEPS = 60  # of practice, in every round
 
 
@@ -48,12 +49,14 @@ class NoNoise:
     def __init__(self) -> None:
         self.value = 0
         self.asked: list[tuple[str, float, int]] = []
+        self.bits = 0  # bytes of secret randomness that were asked for
 
     def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> np.ndarray:
         self.asked.append((str(kind), float(scale), int(np.prod(shape, dtype=np.int64))))
         return np.full(shape, self.value, np.int64)
 
     def secret(self, size: int) -> bytes:
+        self.bits += size
         return bytes(size)
 
 
@@ -171,7 +174,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Listener:
-    """A generator that also writes down the ratio."""
+    """A generator that also writes down the ratio, and how the round was answered on average."""
 
     inner: Generator
 
@@ -184,7 +187,7 @@ class Listener:
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
         said, ratio = answer
         state, _ = self.inner.update(state, query, said, key)
-        return state, {"log_ratio": ratio}
+        return state, {"log_ratio": ratio, "answer": said.mean()}
 
     def sampler(self, state: Any) -> dict[str, Any]:
         return self.inner.sampler(state)
@@ -238,9 +241,9 @@ def watcher(pair: Pair, canary: bool) -> Watch:
         mechanism: Any = opening.mechanism
         noise = NoNoise()
         mechanism.tape(1, noise)
-        if not noise.asked:
+        if noise.bits:  # a tape of secret bits, not of noise: answers are not linear in it
             return opening
-        kind, scale, _ = noise.asked[0]
+        kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
         plain = [(table._encode(codec), table._unit_ids()) for table in tables]
         viewed = opening.marginals is not None and curator._encoded is not curator._rows()._encode(codec)
         sides = tuple((seen(encoded, opening) if viewed else encoded, units) for encoded, units in plain)

@@ -1,0 +1,183 @@
+"""Wrong versions of our own methods, one for each kind of violation that was found in public PATE-GAN implementations.
+
+They exist to show that the audit can fail, and live here so that nobody can import them from the package. Each keeps its plan,
+its ledger and its certificate: on paper it is as private as the right version.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.recipes.independent import Independent
+from understudy.recipes.pate_gan import PateGan
+from understudy.schema import Codec, Schema
+
+VOTES_ALONE: dict[str, Any] = {
+    "votes_share": 1000.0,
+    "moments_share": 0.0,
+    "rounds": 2,
+    "judged": 16,
+}  # nearly all budget
+
+
+# -- noise -------------------------------------------------------------------------------------------------------------
+class InvertedVotes(TeacherVotes):
+    """Scale lambda where 1 / lambda is meant."""
+
+    @property
+    def scale(self) -> float:
+        return 1.0 / super().scale
+
+
+class ForgetfulVotes(TeacherVotes):
+    """An accountant that pays for one answer and gives them all: noise too small by the root of their number."""
+
+    @property
+    def scale(self) -> float:
+        return super().scale / math.sqrt(VOTES_ALONE["rounds"] * VOTES_ALONE["judged"])
+
+
+class SilentVotes(TeacherVotes):
+    """No noise at all."""
+
+    def tape(self, rounds: int, noise: Any) -> Any:
+        return np.zeros((rounds, len(self.teachers), self.judged), np.int64)
+
+
+# -- partition ---------------------------------------------------------------------------------------------------------
+class SharedVotes(TeacherVotes):
+    """No separation: every teacher sees every row of its class."""
+
+    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
+        whole = replace(self, teachers=tuple(1 for _ in self.teachers), capacity=self.capacity * max(self.teachers))
+        shards, _ = TeacherVotes.prepare(whole, encoded, units, row_level, noise)
+        _, held = TeacherVotes.prepare(self, encoded, units, row_level, noise)
+        return type(shards)(*(np.repeat(part, max(self.teachers), axis=1) for part in shards)), held
+
+
+class LastShardVotes(TeacherVotes):
+    """An indexing mistake: every teacher is fed the last shard."""
+
+    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
+        shards, held = TeacherVotes.prepare(self, encoded, units, row_level, noise)
+        return type(shards)(*(np.repeat(part[:, -1:], part.shape[1], axis=1) for part in shards)), held
+
+
+# -- no PATE -----------------------------------------------------------------------------------------------------------
+class NoPateVotes(SilentVotes):
+    """One discriminator sees all rows and answers without noise."""
+
+    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
+        return SharedVotes.prepare(self, encoded, units, row_level, noise)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WithVotes(PateGan):
+    """PATE-GAN with another mechanism in the place of its votes."""
+
+    votes: type[TeacherVotes] = TeacherVotes
+
+    def _votes(self, *arguments: Any, **named: Any) -> TeacherVotes:
+        right = super()._votes(*arguments, **named)
+        return self.votes(**{field.name: getattr(right, field.name) for field in fields(right)})
+
+
+def with_votes(votes: type[TeacherVotes], teachers: int = 10) -> WithVotes:
+    return WithVotes(epsilon=1.0, votes=votes, teachers=teachers, **VOTES_ALONE)
+
+
+# -- sensitivity -------------------------------------------------------------------------------------------------------
+@dataclass(kw_only=True, eq=False, repr=False)
+class NarrowIndependent(Independent):
+    """Noise for one row where a person may have several."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        return super().begin(curator, Codec(replace(codec.schema, max_rows_per_unit=1)), counts, plan)
+
+
+# -- labels ------------------------------------------------------------------------------------------------------------
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExactLabels(Independent):
+    """The training rows' class counts, unperturbed, go into the generator's sampling."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        counts[:] = np.bincount(curator._encoded.classes, minlength=len(counts))
+        return super().begin(curator, codec, np.maximum(counts, 1.0), plan)
+
+
+# -- metadata ----------------------------------------------------------------------------------------------------------
+def bounds_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
+    """A wrapper that reads minimum and maximum of every column off the training rows, then fits privately."""
+    columns = []
+    for name in frame:
+        low, high = float(frame[name].min()), float(frame[name].max())
+        columns.append({name: {"kind": "continuous", "lower": low, "upper": max(high, low + 1e-6)}})
+    schema = Schema.from_dict({"columns": {name: entry for column in columns for name, entry in column.items()}})
+    fitted = shadow_fits(Independent(epsilon=1.0), frame.astype(float), schema, count)
+    return sample_tables(fitted, 100)
+
+
+class NoNoise:
+    """A noise source that is none, for the noise-free version of any method."""
+
+    void_reason = "no noise: void"
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.default_rng(seed)
+
+    def draw(self, kind: Any, scale: float, shape: Any) -> Any:
+        return np.zeros(shape, np.int64)
+
+    def secret(self, size: int) -> bytes:
+        return self._bits.bytes(size)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """How a mutant is audited, and the fewest runs at which the audit has caught it in every repetition we made."""
+
+    make: Callable[[], Any]
+    target: str
+    threat: str
+    attack: str
+    runs: int
+    canary: bool = False
+    external: Any = None
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "threats": (self.threat,),
+            "attacks": (self.attack,),
+            "canary": self.canary,
+            "external": self.external,
+            "rows": 200,
+        }
+
+
+WALL = ("wall-box", "likelihood-ratio")
+MUTANTS = {
+    "noise: scale inverted": Mutant(lambda: with_votes(InvertedVotes), "lonely", *WALL, 200, True),
+    "noise: sensitivity of one row for a person": Mutant(lambda: NarrowIndependent(epsilon=1.0), "person", *WALL, 400),
+    "noise: none on the votes": Mutant(lambda: with_votes(SilentVotes), "lonely", *WALL, 200, True),
+    "accountant: forgets all answers but one": Mutant(lambda: with_votes(ForgetfulVotes), "lonely", *WALL, 400, True),
+    "partition: every teacher sees every row": Mutant(lambda: with_votes(SharedVotes), "lonely", *WALL, 200, True),
+    "partition: every teacher gets the last shard": Mutant(
+        lambda: with_votes(LastShardVotes), "lonely", "wall-box", "answers", 4000, True
+    ),
+    "no PATE: one discriminator, no noise": Mutant(
+        lambda: with_votes(NoPateVotes), "lonely", "wall-box", "answers", 200, True
+    ),
+    "labels: exact class counts": Mutant(
+        lambda: ExactLabels(epsilon=1.0), "rare-class", "black-box", "querybased", 200
+    ),
+    "metadata: bounds read from the data": Mutant(
+        lambda: "bounds-from-data", "numeric", "black-box", "groundhog", 200, external=bounds_from_data
+    ),
+}
