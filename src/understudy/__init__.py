@@ -29,6 +29,7 @@ _SURFACE = {
     "PateGan": "understudy.estimators",
     "Independent": "understudy.estimators",
     "Mst": "understudy.estimators",
+    "Aim": "understudy.estimators",
     "method": "understudy.estimators",
     "Model": "understudy.artifact",
     "load": "understudy.artifact",

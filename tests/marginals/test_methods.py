@@ -1,4 +1,6 @@
-"""independent and mst from plan to sample."""
+"""independent, mst and aim from plan to sample."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -6,13 +8,14 @@ import pytest
 
 import understudy as us
 from understudy.accounting import events
-from understudy.accounting.ledger import entries_from_dict
+from understudy.accounting.ledger import LedgerError, entries_from_dict
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.private.noise import SeededNoise
+from understudy.recipes.junction import Model
 from understudy.schema import Codec, Column, Schema
 
-METHODS = ("independent", "mst")
+METHODS = ("independent", "mst", "aim")
 COLUMNS = (
     Column(name="age", kind="integer", lower=0, upper=120),
     Column(name="income", kind="continuous", lower=0, upper=1_000_000, missing=True),
@@ -52,10 +55,10 @@ def fitted(method, frame=None, own=None, **options):
     return fit(us.method(method)(**options), table() if frame is None else frame, own or schema(), noise=SeededNoise(0))
 
 
-@pytest.fixture(scope="module")
-def generous():
-    """An mst at an epsilon where noise hardly matters."""
-    return fitted("mst", epsilon=500.0)
+@pytest.fixture(scope="module", params=["mst", "aim"])
+def generous(request):
+    """A model at an epsilon where noise hardly matters."""
+    return fitted(request.param, epsilon=500.0)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -72,13 +75,69 @@ def test_what_was_announced_is_charged(method, label):
     assert 0.99 <= model.plan.epsilon <= 1.0
 
 
+def test_aim_pays_by_an_announced_schedule():
+    """Ten rounds in three stages; each stage's squared privacy loss is twice that of the one before."""
+    plan = us.Aim(epsilon=1.0).plan(schema())
+    charges = {charge.purpose: events.flatten(charge.event) for charge in plan.charges}
+    for kind in ("choice", "counts"):
+        stages = [charges[f"{kind} {number}"] for number in (1, 2, 3)]
+        assert [sum(stage.values()) for stage in stages] == [4, 3, 3]
+        losses = [sum(times / event.noise_multiplier**2 for event, times in stage.items()) for stage in stages]
+        assert losses[1] / losses[0] == pytest.approx(2.0, rel=1e-6)
+        assert losses[2] / losses[1] == pytest.approx(2.0, rel=1e-6)
+    assert plan == us.Aim(epsilon=1.0).plan(schema())
+
+
+def test_rounds_that_spend_more_than_announced_are_refused():
+    """The published rule, doubling the budget of a round by what was released, is not in the plan: the ledger stops it."""
+
+    class Impatient(us.Aim):
+        def begin(self, curator, codec, counts, plan):
+            noise = plan.parameters["noise"]
+            better = noise | {"counts 1": noise["counts 1"] / 2**0.5}
+            return super().begin(curator, codec, counts, replace(plan, parameters=plan.parameters | {"noise": better}))
+
+    with pytest.raises(LedgerError, match="announces other noise for 'counts 1'"):
+        fit(Impatient(), table(200), schema(), noise=SeededNoise(0))
+
+
+def test_a_round_more_than_announced_is_refused():
+    class Longer(us.Aim):
+        def begin(self, curator, codec, counts, plan):
+            self.rounds = 12
+            return super().begin(curator, codec, counts, plan)
+
+    with pytest.raises(LedgerError, match="would take 4 answers; the plan announces 3"):
+        fit(Longer(steps=2, round_steps=1), table(200), schema(), noise=SeededNoise(0))
+
+
+def test_counts_get_the_noise_of_their_stage():
+    scales = []
+    noise = SeededNoise(0)
+
+    class Watching:
+        void_reason = "test"
+
+        def draw(self, kind, scale, shape):
+            scales.append(scale)
+            return noise.draw(kind, scale, shape)
+
+        def secret(self, size):
+            return noise.secret(size)
+
+    model = fit(us.Aim(steps=2, round_steps=1), table(200), schema(), noise=Watching())
+    multiplier = model.plan.parameters["noise"]
+    assert scales[-10:] == [multiplier[f"counts {stage}"] for stage in (1, 1, 1, 1, 2, 2, 2, 3, 3, 3)]
+
+
 def test_mst_pays_for_one_choice_per_edge():
     plan = us.Mst(epsilon=1.0).plan(schema())
     charge = next(charge for charge in plan.charges if charge.purpose == "tree edges")
     assert list(events.flatten(charge.event).values()) == [4]  # five columns besides the label
 
 
-def test_person_level_privacy_scales_the_noise():
+@pytest.mark.parametrize("method", METHODS)
+def test_person_level_privacy_scales_the_noise(method):
     """The same multipliers, but counts of a person with up to 5 rows get 5 times the noise."""
     noise, seen = SeededNoise(0), []
 
@@ -94,13 +153,13 @@ def test_person_level_privacy_scales_the_noise():
 
     scales = []
     for own in (schema(), schema(unit="who", max_rows_per_unit=5)):
-        fit(us.Mst(epsilon=5.0), table(300), own, noise=Watching())
+        fit(us.method(method)(epsilon=5.0), table(300), own, noise=Watching())
         scales.append(np.asarray(seen))
         seen.clear()
     assert np.allclose(scales[1] / scales[0], 5.0)
 
 
-def test_mst_keeps_dependence_that_is_there(generous):
+def test_dependence_that_is_there_is_kept(generous):
     """At epsilon 500 the pair's shares differ from the table's by sampling alone: 0.05 is 6 standard deviations."""
     real, fake = table(), generous.sample(4000, seed=1)
     shares = [pd.crosstab(frame["city"], frame["visits"], normalize=True) for frame in (real, fake)]
@@ -161,7 +220,73 @@ def test_too_many_columns_are_refused_before_a_row_is_read():
     wide = Schema(columns=tuple(Column(name=f"x{i}", kind="continuous", lower=0, upper=1) for i in range(617)))
     with pytest.raises(UsageError, match="up to 128 columns and the schema has 617"):
         us.Mst().plan(wide)
+    with pytest.raises(UsageError, match="up to 64 columns and the schema has 617"):
+        us.Aim().plan(wide)
     assert us.Independent().plan(wide).epsilon <= 1.0
+
+
+def test_a_model_that_cannot_fit_is_refused_before_a_row_is_read():
+    with pytest.raises(UsageError, match=r"model of at least 28 cells for 5 columns and 2 classes, and model_cells=20"):
+        us.Aim(model_cells=20).plan(schema())
+    names = tuple(f"c{i}" for i in range(5000))
+    own = Schema(
+        columns=(
+            Column(name="a", kind="categorical", categories=names),
+            Column(name="b", kind="categorical", categories=names),
+        ),
+        label="a",
+    )
+    for method in ("mst", "aim"):
+        with pytest.raises(UsageError, match="5,000 outcomes for each of 5,000 classes"):
+            us.method(method)().plan(own)
+
+
+@pytest.mark.parametrize("most", [60, 600, 6000])
+def test_aim_never_builds_a_larger_model_than_asked(most, monkeypatch):
+    """With room for less than all pairs it leaves pairs out; the model of one-way marginals alone is the least."""
+    seen = []
+    add = Model.add
+    monkeypatch.setattr(Model, "add", lambda self, items: (add(self, items), seen.append(self.graph.cells))[0])
+    fitted("aim", epsilon=500.0, model_cells=most, steps=5, round_steps=2)
+    assert max(seen) <= max(most, seen[0])
+    assert most == 60 or len(set(seen)) > 1
+
+
+FAR = (
+    Column(name="count", kind="integer", lower=0, upper=10**9),
+    Column(name="sum", kind="continuous", lower=-1000, upper=10**9, missing=True),
+    Column(name="sick", kind="categorical", categories=("no", "yes")),
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bounds_far_wider_than_the_values_do_no_harm(method):
+    """Values below 100 in bounds of a thousand million: no row of noise is spread over the empty range, and the shape is kept.
+
+    A cell far out holds rows only if its noise exceeds 3.5 standard deviations: at most once in 50 fits (some 80 cells).
+    """
+    rng = np.random.default_rng(0)
+    sick = rng.random(5000) < 0.4
+    count = rng.poisson(20 + 20 * sick)
+    frame = pd.DataFrame(
+        {
+            "count": count,
+            "sum": np.where(rng.random(5000) < 0.1, np.nan, 2.0 * count + rng.normal(0, 3, 5000)),
+            "sick": np.where(sick, "yes", "no"),
+        }
+    )
+    model = fitted(method, frame, Schema(columns=FAR, label="sick"))
+    fake = model.sample(5000, seed=1)
+    assert fake["count"].max() < 1000
+    assert fake["sum"].max() < 1000
+    for name in ("count", "sum"):
+        levels = [0.1, 0.25, 0.5, 0.75, 0.9]
+        assert np.allclose(fake[name].quantile(levels), frame[name].quantile(levels), rtol=0.15)
+        assert fake[name].std() == pytest.approx(frame[name].std(), rel=0.25)
+    assert fake["sum"].nunique() > 4000
+    assert fake["count"].nunique() > 30
+    if method != "independent":
+        assert fake["count"].corr(fake["sum"]) > 0.8
 
 
 def test_many_categories_are_merged_instead_of_filling_memory():
@@ -174,11 +299,18 @@ def test_many_categories_are_merged_instead_of_filling_memory():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"pairs_share": 0.0}, "pairs_share"), ({"most_cells": 1}, "most_cells")]
+    ("method", "options"),
+    [
+        ("mst", {"pairs_share": 0.0}),
+        ("mst", {"most_cells": 1}),
+        ("aim", {"choices_share": -1.0}),
+        ("aim", {"rounds": 0}),
+        ("aim", {"model_cells": 0}),
+    ],
 )
-def test_options_are_checked(options, message):
-    with pytest.raises(UsageError, match=message):
-        us.Mst(**options).plan(schema())
+def test_options_are_checked(method, options):
+    with pytest.raises(UsageError, match=next(iter(options))):
+        us.method(method)(**options).plan(schema())
 
 
 def test_encoded_samples_fit_the_codec(generous):

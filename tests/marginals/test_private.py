@@ -5,14 +5,18 @@ from itertools import product
 
 import dp_accounting as dpa
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, ndtri
 
-from understudy.accounting import epsilon
-from understudy.private import SecureNoise
+import understudy as us
+from understudy.accounting import Ledger, epsilon
+from understudy.fit import fit
+from understudy.private import Curator, PrivateTable, SecureNoise
 from understudy.private.mechanisms.exponential_choice import ExponentialChoice, score
 from understudy.private.mechanisms.marginal_counts import MarginalCounts, cell_numbers, exact_counts
 from understudy.private.noise import SeededNoise
+from understudy.schema import Codec, Column, Schema
 
 SIZES = (2, 3, 4)
 CLIQUES = [(0,), (1, 2), (0, 1, 2)]
@@ -105,17 +109,84 @@ def test_an_exact_choice_between_neighbours_stays_within_its_price():
             assert np.maximum(q - math.exp(claimed) * p, 0).sum() <= delta
 
 
-@pytest.mark.parametrize("noise", [SecureNoise(), SeededNoise(3)])
-def test_choices_follow_the_exponential_mechanism(noise):
-    """2,000 choices among three; a share is off by 0.055 (5 standard deviations) with probability below 1e-6.
+class WithoutNoise(ExponentialChoice):
+    def release(self, scores, noise):
+        return int(np.argmax(scores))
 
-    Exponential noise instead of Gumbel noise would shift the first share by 0.09.
-    """
-    choice = ExponentialChoice(1.0, 2)
+
+class ExponentialNoise(ExponentialChoice):
+    """Report-noisy-max with another noise: private, too, but at another price."""
+
+    def release(self, scores, noise):
+        rng = np.random.default_rng(int.from_bytes(noise.secret(16), "little"))
+        return int(np.argmax(np.asarray(scores) + rng.exponential(self.scale, len(scores))))
+
+
+def off_by(choice, noise):
+    """The largest distance between shares of 2,000 choices among three and what the exponential mechanism gives them."""
     scores = [round(choice.scale * x) for x in (2.0, 1.0, 0.0)]
     shares = np.bincount([choice.release(scores, noise) for _ in range(2000)], minlength=3) / 2000
     weights = np.exp(np.asarray(scores) / choice.scale)
-    assert np.abs(shares - weights / weights.sum()).max() < 0.055
+    return np.abs(shares - weights / weights.sum()).max()
+
+
+@pytest.mark.parametrize("noise", [SecureNoise(), SeededNoise(3)])
+def test_choices_follow_the_exponential_mechanism(noise):
+    """A share is off by 0.055 (5 standard deviations) with probability below 1e-6; wrong choices are off by more."""
+    assert off_by(ExponentialChoice(1.0, 2), noise) < 0.055
+    assert off_by(WithoutNoise(1.0, 2), noise) > 0.3
+    assert off_by(ExponentialNoise(1.0, 2), SeededNoise(3)) > 0.055
+
+
+def range_of_ratios(scale, weights):
+    """Length of the interval of log-likelihood ratios of all outcomes, for the worst rows that a unit of 2 can add.
+
+    One row can lower the distance of one marginal and raise that of the others; the weights make that count.
+    """
+    before = np.asarray([50.0, 40.0, 30.0])
+    after = before + 2.0 * np.asarray(weights) * [1.0, -1.0, -1.0]
+    p, q = (np.exp(s / scale) / np.exp(s / scale).sum() for s in (after, before))
+    ratios = np.log(p / q)
+    return ratios.max() - ratios.min()
+
+
+def test_weights_of_scores_are_part_of_their_sensitivity():
+    """A choice built for the largest weight keeps its range, one built without it does not, and the curator refuses that one."""
+    weights = [9, 4, 2]
+    right, wrong = ExponentialChoice(1.0, 2 * max(weights)), ExponentialChoice(1.0, 2)
+    assert range_of_ratios(right.scale, weights) <= right.epsilon
+    assert range_of_ratios(wrong.scale, weights) > 2 * wrong.epsilon
+    own = Schema(columns=(Column(name="a", kind="boolean"), Column(name="b", kind="boolean")))
+    plan = us.Mst().plan(own)
+    curator = Curator(PrivateTable(pd.DataFrame({"a": [True], "b": [False]}), own), own, Ledger(plan), SeededNoise(0))
+    curator.adopt(Codec(own))
+    curator.discretise(lambda rows, classes: np.zeros((len(rows), 2)), (2, 2))
+    with pytest.raises(RuntimeError, match="priced for less"):
+        curator.choose_marginal(
+            "tree edges", ExponentialChoice(1.0, 1), [(0,), (1,)], [np.zeros(2, np.int64)] * 2, [0, 0], [1, 2]
+        )
+
+
+def test_aim_builds_its_choices_for_the_largest_weight(monkeypatch):
+    """Every choice of a fit: its scale covers the rows of a unit times the weights that were really used."""
+    asked = []
+    inner = Curator.choose_marginal
+
+    def watch(self, purpose, mechanism, candidates, estimates, penalties, weights=None):
+        asked.append((mechanism, weights))
+        return inner(self, purpose, mechanism, candidates, estimates, penalties, weights)
+
+    monkeypatch.setattr(Curator, "choose_marginal", watch)
+    names = [f"x{number}" for number in range(4)]
+    columns = tuple(Column(name=name, kind="boolean") for name in [*names, "y"])
+    own = Schema(columns=(*columns, Column(name="who", kind="identifier")), label="y", unit="who", max_rows_per_unit=3)
+    frame = pd.DataFrame(np.random.default_rng(0).random((60, 5)) < 0.5, columns=[*names, "y"]).assign(who=range(60))
+    fit(us.Aim(steps=2, round_steps=1), frame, own, noise=SeededNoise(0))
+    assert len(asked) == 8
+    for mechanism, weights in asked:
+        assert mechanism.scale == pytest.approx(2 * 3 * max(weights) / mechanism.epsilon)
+    # overlaps with the six pairs per class: pair per class 6 + 2 x 3, column per class 6 + 3, pair 2 x 3
+    assert {*asked[0][1]} == {4, 3, 2}
 
 
 def test_the_best_is_chosen_when_the_price_is_high_and_anything_when_it_is_low():
