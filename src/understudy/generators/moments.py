@@ -1,11 +1,12 @@
 """From noisy class moments to a class-conditional latent normal: shrinkage, covariances, calibration. All post-processing.
 
-Per class and numeric column the latent density starts as N(m, s^2), found by maximum a posteriori from the noisy means of z
-and |z| (prior widths by empirical Bayes), and is then bent towards the noisy class histogram by James-Stein shrinkage, where
-a histogram stands out from its noise. Covariances keep the part of their spectrum that stands out from the edge 2 s sqrt(D)
-of the noise's spectrum (as in the shrinkage of singular values, Gavish and Donoho 2017), pooled first, each class's
-deviation after. Latent correlations are then corrected by simulation until the *rows* show the released covariances
-(NORTA, Cario and Nelson 1997).
+Noisy means of z and |z| are believed as far as they stand out from their noise (empirical Bayes): first those of all classes
+together, then each class's deviation from them, so that what noise hides looks alike in all classes. Per class and numeric
+column the latent density starts as the N(m, s^2) with these moments and is then bent towards the noisy class histogram by
+James-Stein shrinkage, where a histogram stands out from its noise. Covariances keep the part of their spectrum that stands out
+from the edge 2 s sqrt(D) of the noise's spectrum (as in the shrinkage of singular values, Gavish and Donoho 2017), pooled
+first, each class's deviation after. Latent correlations are then corrected by simulation until the *rows* show the released
+covariances (NORTA, Cario and Nelson 1997).
 """
 
 from typing import Any, NamedTuple
@@ -16,18 +17,14 @@ from scipy.special import ndtr, ndtri
 LATENT = np.linspace(-4.0, 4.0, 161)  # grid of the latent axis on which densities live
 STEP = float(LATENT[1] - LATENT[0])
 SIMULATED = 4000
+NEIGHBOURS = 50  # columns of a group so large may be neighbours
+RIDGE = 5e-3  # how hard a density resists being tilted
 Array = np.ndarray
 
 
 def energy(count: int) -> float:
     """Two-sigma upper bound on the energy of `count` unit-variance noise coordinates."""
     return float(count + 2.0 * np.sqrt(2.0 * count))
-
-
-def excess(values: Array, variance: Any) -> float:
-    """Variance of the signal in noisy values, nearly zero unless it is significant."""
-    significant = (values**2).sum() > energy(len(values)) * variance
-    return max(float((values**2).mean()) - variance, 1e-4) if significant else 1e-4
 
 
 def james_stein(residual: Array, variance: Any, count: int) -> Array:
@@ -37,54 +34,107 @@ def james_stein(residual: Array, variance: Any, count: int) -> Array:
 
 
 class Observed(NamedTuple):
-    """Noisy moments of one class: means of z and |z| - E|z| with their errors, cell shares with their error."""
+    """Noisy means of z and |z| - E|z| per column, with their errors."""
 
     first: Array  # [d]
     second: Array  # [d]
-    first_error: Any
-    second_error: Any
-    cells: Array  # [d, cells], shares
-    cells_error: Array  # [d, 1]
+    first_error: float
+    second_error: float
 
 
-def latent_densities(observed: Observed, score: Array, expected: Array, edges: Array, group: Array) -> Array:
-    """[d, grid] densities on the latent axis: `score[t, j]` is z at latent t, `expected[j]` E|z|, `edges[j]` cells' edges."""
-    d = score.shape[1]
-    if d == 0:
-        return np.zeros((0, len(LATENT)))
-    mean, scale = (a.ravel() for a in np.meshgrid(np.linspace(-3, 3, 61), np.geomspace(0.15, 2.5, 30), indexing="ij"))
+class Cells(NamedTuple):
+    """Noisy shares of a column's cells."""
+
+    shares: Array  # [d, cells]
+    error: Array  # [d, 1]
+    edges: Array  # [d, cells + 1], on the latent axis
+    group: Array  # [d], columns that share a distribution
+
+
+def neighbourly(values: Array, variance: float, group: Array) -> Array:
+    """Noisy values of all columns, without what could be noise (empirical Bayes).
+
+    Columns of a large group in the schema's order are often neighbours: samples of a signal, pixels, bands of a spectrum. Noise
+    is independent, so what neighbours share is signal. With signal covariance r rho^|i - j|, r and rho from the values
+    themselves, the best linear estimate of the signal is K (K + v I)^-1 values; without neighbours it is r / (r + v) values.
+    """
+    found = np.zeros_like(values)
+    large = np.bincount(group)[group] >= NEIGHBOURS
+    for own in [np.flatnonzero(~large), *(np.flatnonzero(group == number) for number in np.unique(group[large]))]:
+        x = values[own]
+        if len(own) == 0:
+            continue
+        signal = max(float((x**2).mean()) - variance, 0.0)
+        alike = float((x[1:] * x[:-1]).mean()) if large[own[0]] else 0.0
+        if alike <= 3.0 * (signal + variance) / np.sqrt(len(own)):
+            found[own] = signal / max(signal + variance, 1e-12) * x
+            continue
+        signal = max(signal, alike)
+        distance = np.abs(np.subtract.outer(np.arange(len(own)), np.arange(len(own))))
+        smooth = signal * min(alike / signal, 0.97) ** distance
+        found[own] = smooth @ np.linalg.solve(smooth + variance * np.eye(len(own)), x)
+    return found
+
+
+def believed(observed: Observed, expected: Array, group: Array) -> Array:
+    """[2, d] moments E z and E|z| that noise leaves to be believed, drawn towards those of a standard normal latent."""
+    first = neighbourly(observed.first, observed.first_error**2, group)
+    return np.stack([first, expected + neighbourly(observed.second, observed.second_error**2, group)])
+
+
+def normal_densities(moments: Array, score: Array) -> Array:
+    """[d, grid] normal densities on the latent axis with E z and E|z| as in `moments`; `score[t, j]` is z at latent t."""
+    mean, scale = (a.ravel() for a in np.meshgrid(np.linspace(-3, 3, 61), np.geomspace(0.1, 2.5, 33), indexing="ij"))
     weights = np.exp(-((LATENT - mean[:, None]) ** 2) / (2.0 * scale[:, None] ** 2))
     weights /= weights.sum(axis=1, keepdims=True)
-    v1, v2 = observed.first_error**2, observed.second_error**2
-    prior1, prior2 = excess(observed.first, v1), 4.0 * excess(observed.second, v2)
-    cost = (weights @ score - observed.first) ** 2 / (2.0 * v1)
-    cost += (weights @ np.abs(score) - expected - observed.second) ** 2 / (2.0 * v2)
-    cost += (mean**2 / (2.0 * prior1) + np.log(scale) ** 2 / (2.0 * prior2))[:, None]
-    density = weights[cost.argmin(axis=0)]
-    bent = bend(density, observed.cells, observed.cells_error, edges, group)
-    heard = prior2 > 4.0e-4  # otherwise E|z| is left as it is
-    wanted = np.stack(
-        [observed.first * prior1 / (prior1 + v1), expected + observed.second * prior2 / (prior2 + 4.0 * v2)]
-    )
-    return tilt(bent, score, wanted, 2 if heard else 1)
+    cost = (weights @ score - moments[0]) ** 2 + (weights @ np.abs(score) - moments[1]) ** 2
+    # Where spreads leave no trace in |z| (a column far to one side) the plainest normal is taken.
+    cost += 1e-3 * (mean**2 / 9.0 + np.log(scale) ** 2)[:, None]
+    return weights[cost.argmin(axis=0)]
 
 
-def tilt(density: Array, score: Array, wanted: Array, moments: int) -> Array:
-    """Densities times exp(a z + b |z|) with E z (and E|z| if `moments` is 2) as wanted: cells bend shapes, not means.
+def latent_densities(moments: Array, score: Array, cells: Cells) -> Array:
+    """[d, grid] densities on the latent axis: normal, bent towards the cells and tilted back to the moments."""
+    bent = bend(normal_densities(moments, score), cells.shares, cells.error, cells.edges, cells.group)
+    return tilt(bent, np.stack([score.T, np.abs(score.T)]), moments)
 
-    Newton's method on the convex dual, all columns at once, with a little ridge for what cannot be reached.
+
+def tilt(density: Array, features: Array, wanted: Array) -> Array:
+    """Densities [d, grid] times exp(sum of a_m f_m) with E f_m = `wanted[m]` for `features` [m, d, grid].
+
+    Newton's method on the convex dual with a little ridge for what cannot be reached. A step that does not improve a column is
+    halved: where f_1 and f_2 are nearly the same (z and |z| of a column far to one side) full steps would swing.
     """
-    features = np.stack([score.T, np.abs(score.T)])[:moments]  # [moments, d, grid]
-    power = np.zeros((moments, len(density)))
-    tilted = density
-    for _ in range(30):
-        tilted = density * np.exp(np.clip(np.einsum("md,mdt->dt", power, features), -30.0, 30.0))
-        tilted /= np.maximum(tilted.sum(axis=1, keepdims=True), 1e-300)
-        mean = np.einsum("dt,mdt->md", tilted, features)
-        second = np.einsum("dt,mdt,ndt->dmn", tilted, features, features)
-        curve = second - np.einsum("md,nd->dmn", mean, mean) + 2e-3 * np.eye(moments)
-        slope = (wanted[:moments] - mean - 2e-3 * power).T[:, :, None]
-        power = np.clip(power + np.clip(np.linalg.solve(curve, slope)[:, :, 0].T, -1.0, 1.0), -6.0, 6.0)
+    features = np.moveaxis(features, 0, 1)  # [d, m, grid]
+    goal, moments = wanted.T, len(wanted)
+    power = np.zeros_like(goal)
+
+    def dual(power: Array) -> tuple[Array, Array]:
+        raised = np.log(np.maximum(density, 1e-300)) + (power[:, None, :] @ features)[:, 0]
+        top = raised.max(axis=1, keepdims=True)
+        tilted = np.exp(raised - top)
+        total = tilted.sum(axis=1, keepdims=True)
+        value = np.log(total[:, 0]) + top[:, 0] - (power * goal).sum(axis=1) + 0.5 * RIDGE * (power**2).sum(axis=1)
+        return tilted / total, value
+
+    tilted, value = dual(power)
+    for _ in range(20):
+        mean = (features @ tilted[:, :, None])[:, :, 0]
+        curve = (features * tilted[:, None, :]) @ np.swapaxes(features, 1, 2) - mean[:, :, None] * mean[:, None, :]
+        slope = goal - mean - RIDGE * power
+        if np.abs(slope).max() < 1e-4:
+            break
+        step = np.linalg.solve(curve + RIDGE * np.eye(moments), slope[:, :, None])[:, :, 0]
+        step /= np.maximum(np.abs(step).max(axis=1, keepdims=True) / 3.0, 1.0)
+        for _ in range(8):
+            better = dual(power + step)[1]
+            worse = better > value + 1e-12
+            if not worse.any():
+                break
+            step[worse] *= 0.5
+        step[worse] = 0.0
+        power += step
+        tilted, value = dual(power)
     return tilted
 
 

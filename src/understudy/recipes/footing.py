@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from understudy.accounting import Plan
 from understudy.estimator import Announced
-from understudy.generators.moments import LATENT, STEP, Observed, james_stein, normal_densities, tilt
+from understudy.generators.moments import LATENT, STEP, Observed, believed, james_stein, normal_densities, tilt
 from understudy.marginals import Marginals, cumulative
 from understudy.nn.heads import Heads
 from understudy.private import Curator
@@ -158,7 +158,8 @@ def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, 
     means, error = clipped_means(curator, schema, COLUMN_SHAPES, sigma, features, radius, np.array([rows]))
     first, second, low, high = np.split(means[0], 4)
     observed = Observed(first, second / SPREAD, error[0], error[0] / SPREAD)
-    density, believed, _ = normal_densities(observed, score, size)
+    wanted = believed(observed, size, footing.group)
+    density = normal_densities(wanted, score)
     tilts = [score.T, np.abs(score.T)]
     below = ndtr(LATENT)[None, :]
     places = (below < ends[0][:, None], 1.0 - below < ends[1][:, None])
@@ -167,8 +168,8 @@ def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, 
         rest = end + share / BOUND - held
         kept = james_stein(rest[:, None], (error[0] / BOUND) ** 2, 1)[:, 0]
         tilts.append(place.astype(np.float64))
-        believed = np.concatenate([believed, np.clip(held + kept * rest, 0.0, 1.0)[None, :]])
-    tilted = tilt(density, np.stack(tilts), believed)
+        wanted = np.concatenate([wanted, np.clip(held + kept * rest, 0.0, 1.0)[None, :]])
+    tilted = tilt(density, np.stack(tilts), wanted)
     knots = np.concatenate([LATENT - STEP / 2.0, [LATENT[-1] + STEP / 2.0]])
     latent = ndtri(marginals.cdf.astype(np.float64))
     own = np.stack([np.interp(x, knots, f) for x, f in zip(latent, cumulative(tilted + 1e-9), strict=True)])

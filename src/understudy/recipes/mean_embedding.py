@@ -26,10 +26,13 @@ from understudy.generators.mean_embedding import Latent, MeanEmbeddingGenerator,
 from understudy.generators.moments import (
     LATENT,
     Block,
+    Cells,
     Observed,
+    believed,
     fit_latent,
     james_stein,
     latent_densities,
+    neighbourly,
     quantile_table,
     spectral,
     target_mask,
@@ -38,14 +41,20 @@ from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.private.mechanisms.noisy_sum import NoisySum
 from understudy.private.mechanisms.second_moments import SecondMoments
-from understudy.recipes.footing import Footing, announce_footing, ask_footing, cells_of
+from understudy.recipes.footing import (
+    ROOM,
+    SPREAD,
+    Footing,
+    announce_footing,
+    ask_footing,
+    cells_of,
+    clipped_means,
+    wide,
+)
 from understudy.schema import Codec, Schema
 
 MOMENTS, CELLS, PAIRS = "class moments", "class cells", "class pairs"
 NUMERIC = 0.5  # weight a of a normal score beside an outcome of a discrete column
-SPREAD = 0.7  # weight b of |z| beside z
-ROOM = 1.1  # clipping radius over the root of the expected squared norm
-PRESENCE = 0.3  # size of the constant coordinate over the clipping radius, where units have several rows
 MOST_PRODUCTS = 200_000  # noise is drawn for so many products at most; beyond, one matrix serves all classes
 MOST_CELLS = 4096  # coordinates of the class cells; bounds memory
 
@@ -57,6 +66,7 @@ class MeanEmbedding(Estimator):
     method: ClassVar[str] = "mean-embedding"
 
     marginals_share: float = 0.12
+    shapes_share: float = 0.25  # in wide tables only
     moments_share: float = 0.45
     cells_share: float = 0.08
     pairs_share: float = 0.25
@@ -65,6 +75,7 @@ class MeanEmbedding(Estimator):
     def check_options(self) -> None:
         check_positive(
             marginals_share=self.marginals_share,
+            shapes_share=self.shapes_share,
             moments_share=self.moments_share,
             cells_share=self.cells_share,
             pairs_share=self.pairs_share,
@@ -72,10 +83,16 @@ class MeanEmbedding(Estimator):
 
     def announce(self, schema: Schema) -> list[Announced]:
         gaussian = dpa.GaussianDpEvent
+        # In a wide table groups of columns share their cells, and cells of single columns per class drown in noise.
+        footing_share, cells_share = self.marginals_share, self.cells_share
+        if wide(schema):
+            footing_share, cells_share = 0.4 * footing_share, 0.5 * cells_share
+        footing = announce_footing(schema, footing_share, self.shapes_share)
+        cells = Announced(CELLS, cells_share, gaussian, detail="shapes of numeric columns per class")
         return [
-            *announce_footing(self.marginals_share),
+            *footing,
             Announced(MOMENTS, self.moments_share, gaussian, detail="locations, scales and rates per class"),
-            Announced(CELLS, self.cells_share, gaussian, detail="shapes of numeric columns per class"),
+            *([cells] if len(footing) > 1 else []),
             Announced(PAIRS, self.pairs_share, gaussian, detail="products of columns per class"),
         ]
 
@@ -86,7 +103,7 @@ class MeanEmbedding(Estimator):
         footing = ask_footing(curator, codec, float(counts.sum()), plan)
         embedding = Embedding(codec, footing, counts)
         moments = embedding.ask_moments(curator, noise[MOMENTS])
-        cells = embedding.ask_cells(curator, noise[CELLS])
+        cells = embedding.ask_cells(curator, noise[CELLS]) if CELLS in noise else None
         densities, rates = embedding.margins(moments, cells)
         covariances = embedding.ask_pairs(curator, noise[PAIRS], densities, rates)
         latent = embedding.latent(densities, rates, covariances, self.rounds)
@@ -125,29 +142,21 @@ class Embedding:
         radius = NUMERIC**2 * square.sum() + spread**2 * (square - self.expected**2).sum() + outcomes.sum()
         radius = ROOM * math.sqrt(radius + 0.05 * len(self.blocks))
 
-        # Clipping shortens units of several rows; a constant coordinate counts how many rows are left of them.
-        constant = 0.0 if self.codec.schema.unit is None else PRESENCE * radius
-        radius = math.hypot(radius, constant)
-
         def features(rows: Any) -> np.ndarray:
             whole, z = self.vector(rows)
-            present = np.full((len(whole), 1 if constant else 0), constant)
-            return np.concatenate([whole, spread * (np.abs(z) - self.expected), present], axis=1) / radius
+            return np.concatenate([whole, spread * (np.abs(z) - self.expected)], axis=1)
 
-        sums = curator.feature_sum(MOMENTS, NoisySum(sigma), features).value * radius
-        counts = self.counts
-        if constant:
-            counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
-        means = sums / counts[:, None]
-        return means[:, :width], means[:, width:] / spread, sigma * radius / counts
+        means, error = clipped_means(curator, self.codec.schema, MOMENTS, sigma, features, radius, self.counts)
+        return means[:, :width], means[:, width:] / spread, error
 
     # -- class cells -----------------------------------------------------------------------------------------------------
     def ask_cells(self, curator: Curator, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Noisy shares of merged cells [classes, d, cells], their error [classes, d], and latent cell edges [d, cells + 1]."""
         marginals, d = self.footing.marginals, len(self.numeric)
         size = max(2, min(marginals.edges.shape[1] - 1, MOST_CELLS // max(d, 1)))
-        kept = np.rint(np.linspace(0, marginals.edges.shape[1] - 1, size + 1)).astype(int)
-        edges, norm = marginals.edges[:, kept], math.sqrt(max(d, 1))
+        cdf = marginals.cdf.astype(np.float64)
+        kept = np.stack([merged(own, size) for own in cdf])
+        edges, norm = np.take_along_axis(marginals.edges, kept, axis=1), math.sqrt(d)
 
         def features(rows: Any) -> np.ndarray:
             cell = cells_of(rows, self.numeric, self.footing.flags, edges)
@@ -161,34 +170,40 @@ class Embedding:
         counted = sums.reshape(len(self.counts), d, size)
         noise = sigma * norm
         total = np.maximum(counted.sum(axis=2), noise * math.sqrt(size))  # rows whose value is not missing
-        latent = ndtri(np.clip(marginals.cdf[:, kept].astype(np.float64), 1e-9, 1.0 - 1e-9))
+        latent = ndtri(np.clip(np.take_along_axis(cdf, kept, axis=1), 1e-9, 1.0 - 1e-9))
         return counted / total[:, :, None], noise / total, latent
 
     # -- margins per class -------------------------------------------------------------------------------------------------
     def margins(
-        self, moments: tuple[np.ndarray, np.ndarray, np.ndarray], cells: tuple[np.ndarray, np.ndarray, np.ndarray]
+        self,
+        moments: tuple[np.ndarray, np.ndarray, np.ndarray],
+        cells: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]."""
         first, second, error = moments
-        first[:, self.numeric] = towards_common(first[:, self.numeric], error, self.counts)
-        second = towards_common(second, error / (NUMERIC * SPREAD), self.counts)
-        shares, shares_error, edges = cells
+        known = self.class_moments(first[:, self.numeric] / NUMERIC, second, error / NUMERIC)
         densities = []
         rates = np.tile(self.rates, (len(self.counts), 1))
         for c in range(len(self.counts)):
-            own = Observed(
-                first[c, self.numeric] / NUMERIC,
-                second[c],
-                error[c] / NUMERIC,
-                error[c] / (NUMERIC * SPREAD),
-                shares[c],
-                shares_error[c][:, None],
-            )
-            densities.append(latent_densities(own, self.score, self.expected, edges, self.footing.group))
+            if cells is None:
+                densities.append(np.zeros((0, len(LATENT))))
+            else:
+                shape = Cells(cells[0][c], cells[1][c][:, None], cells[2], self.footing.group)
+                densities.append(latent_densities(known[c], self.score, shape))
             for start, size in self.blocks:
                 block = slice(start, start + size)
                 rates[c, block] = self.class_rates(first[c, block], self.rates[block], error[c])
         return np.stack(densities), rates
+
+    def class_moments(self, first: np.ndarray, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Believed E z and E|z| [classes, 2, d] from noisy means of z and |z| - E|z| [classes, d]."""
+        if len(self.numeric) == 0:
+            return np.zeros((len(error), 2, 0))
+        weight, group = self.counts / self.counts.sum(), self.footing.group
+        noise = math.sqrt(float((weight**2) @ (error**2)))
+        common = believed(Observed(weight @ first, weight @ second, noise, noise / SPREAD), self.expected, group)
+        own = [deviations(first, error, weight, group), deviations(second, error / SPREAD, weight, group)]
+        return common + np.stack(own, axis=1)
 
     def class_rates(self, shift: np.ndarray, rates: np.ndarray, error: float) -> np.ndarray:
         """Rates of one block in one class: the overall ones, moved as far as the shift stands out from its noise."""
@@ -263,13 +278,20 @@ class Embedding:
         return Latent(np.stack(factors), tables, np.stack(offsets))
 
 
-def towards_common(values: np.ndarray, error: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Class means, each moved towards the mean over classes as far as its deviations could be noise (empirical Bayes)."""
-    weight = counts / counts.sum()
-    common = weight @ values
-    shrunk = []
-    for own, noise, share in zip(values, error, weight, strict=True):
-        variance = noise**2 * (1.0 - 2.0 * share) + float((weight**2) @ (error**2))
-        signal = max(float(((own - common) ** 2).mean()) - variance, 0.0) if len(common) else 0.0
-        shrunk.append(common + signal / max(signal + variance, 1e-12) * (own - common))
-    return np.stack(shrunk)
+def merged(cdf: np.ndarray, size: int) -> np.ndarray:
+    """Which edges of a column's cells stay when only `size` cells are wanted: those nearest to equal shares."""
+    if len(cdf) - 1 <= size:
+        return np.arange(len(cdf))
+    inner = np.abs(cdf[None, 1:-1] - np.linspace(0.0, 1.0, size + 1)[1:-1, None]).argmin(axis=1) + 1
+    return np.concatenate([[0], inner, [len(cdf) - 1]])
+
+
+def deviations(values: np.ndarray, error: np.ndarray, weight: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Of every class's values the deviation from the mean over classes, without what could be noise."""
+    common, shared = weight @ values, float((weight**2) @ (error**2))
+    return np.stack(
+        [
+            neighbourly(own - common, max(noise**2 * (1.0 - 2.0 * share) + shared, 1e-12), group)
+            for own, noise, share in zip(values, error, weight, strict=True)
+        ]
+    )
