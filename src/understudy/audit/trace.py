@@ -1,0 +1,290 @@
+"""Training-time checks on PUBLIC data: what the published audit did by hand (Ganev et al. 2025, Section 6.1), as one function.
+
+    rows seen by every teacher       Fig. 2: teachers must see disjoint parts of the table, the same part in every round
+    loss on own and other shards     Fig. 3: teachers of different shards must differ
+    accountant over the rounds       Fig. 4: what the ledger has charged against a second calculation (`recount.py`)
+
+A trace looks inside the wall and shows what the guarantee protects, so it has no guarantee at all: it is for research on public
+tables. It runs the method's own plan, curator, ledger, mechanism and generator; only the loop over rounds is its own, because it
+looks at the teachers after every round.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from understudy.accounting import Ledger
+from understudy.accounting.events import flatten
+from understudy.artifact import versions
+from understudy.audit import recount
+from understudy.audit.inside import deal, losses, teachers_in, used, watched
+from understudy.errors import UsageError
+from understudy.estimator import Estimator
+from understudy.estimators import method as method_called
+from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
+from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.private.mechanisms.published_votes import PublishedVotes
+from understudy.private.noise import digest
+from understudy.schema import Schema
+
+FORMAT = "understudy trace 1"
+WARNING = "Research on public data: this looks inside the wall and shows what the guarantee protects."
+TEACHERS = 5  # of the published figures
+LOOKS = 25  # rounds in which the rows seen are measured
+NEAR, BELOW = 0.01, 1e-3  # the ledger may charge 1 % more than the second calculation, and next to nothing less
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherRows:
+    """Rows dealt to a teacher, rows that its training used in some round, and those of them that another teacher used too."""
+
+    group: int  # class
+    teacher: int
+    dealt: int
+    seen: int
+    shared: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    method: str
+    options: Mapping[str, Any]
+    epsilon: float
+    delta: float
+    rounds: int
+    rows: int
+    teachers: tuple[TeacherRows, ...]
+    losses: tuple[tuple[int, float, float], ...]  # after round, own, other
+    accountant: tuple[tuple[int, float, float | None], ...]  # after round, charged, second calculation
+    moments: tuple[tuple[int, float, float], ...]  # order, held, second calculation; as published only
+    checks: tuple[Check, ...]
+    versions: Mapping[str, str]
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = asdict(self) | {"options": {name: str(value) for name, value in self.options.items()}}
+        return {"format": FORMAT, "warning": WARNING} | plain | {"passed": self.passed}
+
+
+def trace(
+    method: str | Estimator,
+    data: Any,
+    schema: Schema,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    options: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Trace:
+    """Fit `method` on a public table and write down what its teachers saw. `data` is a frame or a file."""
+    estimator = method if isinstance(method, Estimator) else make_estimator(method, epsilon, delta, options or {})
+    plan, noise = estimator.plan(schema), SecureNoise()
+    table, ledger = PrivateTable(data, schema), Ledger(plan)
+    curator = Curator(table, schema, ledger, noise)
+    _, _, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    mechanism: Any = opening.mechanism
+    encoded = curator._encoded
+    if mechanism is None or encoded is None or not hasattr(mechanism, "prepare"):
+        raise UsageError(f"--method {estimator.method} has no teachers; a trace follows teachers")
+    dealt = deal(mechanism, encoded, table._unit_ids(), schema.unit is None, noise)
+    key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
+    state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
+
+    votes = getattr(mechanism, "votes", None)
+    published = isinstance(mechanism, PublishedVotes)
+    counts = mechanism.votes.teachers if published else mechanism.teachers
+    whom = tuple(watched(counts))
+    spend = Spending(ledger, opening.purpose, mechanism, plan.budget.delta)
+    held, rounds = dealt.held, opening.rounds
+    chunk = -(-rounds // CHUNKS)
+    looks = set(np.unique(np.linspace(0, rounds - 1, min(LOOKS, rounds)).round().astype(int)).tolist())
+    seen: list[set[int]] = [set() for _ in whom]
+    first: list[set[int]] = []
+    moved, mixed, curve, done = 0, 0, [], 0
+    for done in range(rounds):
+        if done % chunk == 0:
+            if spend.exhausted(held):
+                break
+            tape = mechanism.tape(min(chunk, rounds - done), noise)
+            spend.charge(done, tape)
+        answer_noise = jnp.asarray(tape[done % chunk].astype(np.int32))
+        secret, public = jax.random.key(secrets.randbits(32)), jax.random.fold_in(key_rounds, done)
+        key_query, key_update = jax.random.split(public)
+        query, before = ask(opening.generator, state, key_query), held
+        held, answered = answer(mechanism, dealt.data, held, query, answer_noise, secret)
+        state = learn(opening.generator, state, query, answered, key_update)
+        if published:
+            gap = np.abs(2 * np.asarray(votes.votes(teachers_in(held), query.judged)) - counts[0])  # type: ignore[union-attr]
+            spend.gaps.update(gap.reshape(-1).tolist())
+        if done in looks:
+            found = used(mechanism, dealt, before, query, answer_noise, secret, whom)
+            now = [set(dealt.numbers[np.asarray(places)].tolist()) for places in found.places]
+            first = first or now
+            moved += now != first
+            mixed += bool(np.asarray(found.mixed).any())
+            seen = [known | more for known, more in zip(seen, now, strict=True)]
+            own, other = losses(dealt.data, teachers_in(held))
+            curve.append((done + 1, float(own), float(other)))
+        if (done + 1) % chunk == 0 or done + 1 == rounds:
+            spend.note(done + 1, held)
+        if progress is not None:
+            progress(done + 1, rounds)
+    teachers = told(whom, dealt.numbers, seen)
+    moments = spend.moments(held)
+    return Trace(
+        method=estimator.method,
+        options={
+            name: value for name, value in estimator.get_params().items() if name not in ("epsilon", "delta", "seed")
+        },
+        epsilon=plan.budget.epsilon,
+        delta=plan.budget.delta,
+        rounds=spend.points[-1][0],
+        rows=len(encoded.rows),
+        teachers=teachers,
+        losses=tuple(curve),
+        accountant=tuple(spend.points),
+        moments=moments,
+        checks=(
+            check_partition(teachers, moved, mixed, len(curve)),
+            check_losses(curve, teachers),
+            check_accountant(spend.points, moments),
+        ),
+        versions=versions(),
+    )
+
+
+def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[str, Any]) -> Estimator:
+    kind = method_called(method)
+    known = kind().get_params()
+    for name in options:
+        if name not in known:
+            raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
+    default = {"teachers": TEACHERS} if "teachers" in known else {}
+    made: Estimator = kind(epsilon=epsilon, delta=delta, **default | dict(options))
+    return made
+
+
+@eqx.filter_jit
+def ask(generator: Any, state: Any, key: Any) -> Any:
+    return generator.query(state, key)
+
+
+@eqx.filter_jit
+def answer(mechanism: Any, data: Any, held: Any, query: Any, noise: Any, secret: Any) -> Any:
+    return mechanism.answer(data, held, query, noise, secret)
+
+
+@eqx.filter_jit
+def learn(generator: Any, state: Any, query: Any, answered: Any, key: Any) -> Any:
+    return generator.update(state, query, answered, key)[0]
+
+
+class Spending:
+    """What was charged after every chunk, by the ledger (or the published accountant) and by the second calculation."""
+
+    def __init__(self, ledger: Ledger, purpose: str, mechanism: Any, delta: float) -> None:
+        self.ledger, self.purpose, self.mechanism, self.delta = ledger, purpose, mechanism, delta
+        self.published = isinstance(mechanism, PublishedVotes)
+        self.gaps: Counter[int] = Counter()
+        self.points: list[tuple[int, float, float | None]] = []
+        if not self.published:
+            self.note(0, None)
+
+    def charge(self, done: int, tape: Any) -> None:
+        event = self.mechanism.event(len(tape))
+        self.ledger.charge(self.purpose, event, token=f"rounds from {done}", digest=digest(tape))
+
+    def note(self, done: int, held: Any) -> None:
+        if self.published:
+            ours = recount.published_epsilon(self._alpha(held), self.delta)
+            again = recount.published_epsilon(self._again(), self.delta)
+            self.points.append((done, ours, again))
+            return
+        events = flatten([charge.event for charge in self.ledger.spent])
+        self.points.append((done, self.ledger.epsilon_spent, recount.epsilon(events, self.delta)))
+
+    def exhausted(self, held: Any) -> bool:
+        return self.published and bool(self.mechanism.exhausted(held))
+
+    def moments(self, held: Any) -> tuple[tuple[int, float, float], ...]:
+        return tuple(zip(recount.ORDERS, self._alpha(held), self._again(), strict=True)) if self.published else ()
+
+    def _alpha(self, held: Any) -> list[float]:
+        return np.asarray(held[1], float).tolist()
+
+    def _again(self) -> list[float]:
+        return recount.published_moments(self.gaps, self.mechanism.inverse_scale)
+
+
+def told(whom: tuple[tuple[int, int], ...], numbers: np.ndarray, seen: list[set[int]]) -> tuple[TeacherRows, ...]:
+    often = Counter(row for rows in seen for row in rows)
+    return tuple(
+        TeacherRows(
+            group=c,
+            teacher=i,
+            dealt=len(set(numbers[c, i].tolist()) - {0}),
+            seen=len(rows),
+            shared=sum(often[row] > 1 for row in rows),
+        )
+        for (c, i), rows in zip(whom, seen, strict=True)
+    )
+
+
+def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, looks: int) -> Check:
+    shared = sum(one.shared for one in teachers)
+    wrong = []
+    if shared:
+        wrong.append(f"rows are seen by more than one teacher ({shared} times)")
+    if moved:
+        wrong.append(f"teachers saw other rows than at first in {moved} of {looks} rounds looked at")
+    if mixed:
+        wrong.append(
+            f"a teacher's training depends on another teacher's weights in {mixed} of {looks} rounds looked at"
+        )
+    total = sum(one.seen for one in teachers)
+    good = (
+        f"{len(teachers)} teachers saw {total:,} rows, each row one teacher, the same in all {looks} rounds looked at"
+    )
+    return Check(name="rows seen by each teacher", passed=not wrong, detail="; ".join(wrong) or good)
+
+
+def check_losses(curve: list[tuple[int, float, float]], teachers: tuple[TeacherRows, ...]) -> Check:
+    """Teachers of different rows differ; the same to seven digits in every round means that they learned the same."""
+    apart = max((abs(own - other) / max(own, other, 1e-30) for _, own, other in curve), default=0.0)
+    alone = sum(one.dealt > 0 for one in teachers) < 2
+    detail = f"loss on own and on other shards differ by up to {apart:.2%}"
+    if not apart > 1e-6:
+        detail = "loss on own and on other shards are the same in every round: the teachers learned from the same rows"
+    return Check(name="loss on own and other shards", passed=alone or apart > 1e-6, detail=detail)
+
+
+def check_accountant(
+    points: list[tuple[int, float, float | None]], moments: tuple[tuple[int, float, float], ...]
+) -> Check:
+    pairs = [(ours, again) for _, ours, again in points if again is not None]
+    pairs += [(held, again) for _, held, again in moments]
+    pairs = [(ours, again) for ours, again in pairs if max(ours, again) > 1e-9]
+    if not pairs:
+        return Check(name="accountant", passed=True, detail="no second calculation is at hand for these events")
+    off = [(ours - again) / again if again else float("inf") for ours, again in pairs]
+    passed = min(off) >= -BELOW and max(off) <= NEAR
+    words = f"charged differs from the second calculation by {min(off):+.3%} to {max(off):+.3%}"
+    return Check(name="accountant", passed=passed, detail=words + ("" if passed else "; at most 1 % above it is right"))
