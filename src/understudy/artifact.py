@@ -46,6 +46,8 @@ GENERATORS = {
     "mean-embedding": "understudy.generators.mean_embedding:MeanEmbeddingGenerator",
     "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
     "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
+    "g-pate": "understudy.generators.g_pate:GPateGenerator",
+    "g-pate-as-published": "understudy.generators.g_pate:GPateGenerator",
     "independent": "understudy.generators.marginal_model:MarginalGenerator",
     "mst": "understudy.generators.marginal_model:MarginalGenerator",
     "aim": "understudy.generators.marginal_model:MarginalGenerator",

@@ -9,6 +9,8 @@ METHODS = {
     "mean-embedding": "understudy.recipes.mean_embedding:MeanEmbedding",
     "pate-gan": "understudy.recipes.pate_gan:PateGan",
     "pate-gan-as-published": "understudy.recipes.pate_gan_published:PateGanAsPublished",
+    "g-pate": "understudy.recipes.g_pate:GPate",
+    "g-pate-as-published": "understudy.recipes.g_pate:GPateAsPublished",
     "independent": "understudy.recipes.independent:Independent",
     "mst": "understudy.recipes.mst:Mst",
     "aim": "understudy.recipes.aim:Aim",

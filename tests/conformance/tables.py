@@ -20,6 +20,10 @@ SIZES: dict[str, Any] = {"rounds": 3, "judged": 4, "practice": 8, "batch": 8, "t
 STEPS: dict[str, Any] = {"teacher_steps": 1, "student_steps": 2, "generator_steps": 1}
 NETS: dict[str, Any] = {"hidden": 4, "latent": 2, "student_hidden": 4}
 TINY = SIZES | STEPS | NETS
+DIRECTIONS: dict[str, Any] = {
+    **{"rounds": 3, "judged": 4, "projected": 2, "practice": 4, "teachers": TEACHERS, "chunk": TEACHERS},
+    **{"teacher_hidden": 2, "teacher_steps": 1, "generator_steps": 1, "hidden": 4, "latent": 2},
+}
 
 # Every method of the package is tested, with its defaults unless quicker options stand here.
 QUICK: dict[str, dict[str, Any]] = {
@@ -28,6 +32,8 @@ QUICK: dict[str, dict[str, Any]] = {
         **{"max_rounds": 3, "batch": 8, "teacher_steps": 1, "student_steps": 1, "teachers": TEACHERS},
         "inverse_scale": 1e-4,
     },
+    "g-pate": DIRECTIONS,
+    "g-pate-as-published": DIRECTIONS,
     "mst": {"steps": 5},
     "aim": {"steps": 5},
 }

@@ -1,0 +1,160 @@
+"""G-PATE's public side: a generator that follows the direction most teachers agree on (Long et al. 2021, Algorithm 2).
+
+A round of the conversation:
+
+    query    rows for the teachers to practise on, rows x_j = G(z_j) to be judged, and a random projection R, entries N(0, 1/k)
+    answer   for each judged row and projected coordinate the bin most teachers vote for, as its mid-point in units of the clip,
+             or "no consensus"
+    update   steps on Eq. 2,   L_G = mean_j |G(z_j) - (x_j + step du_j R^T)|^2,   with the same z_j
+
+No consensus counts as du = 0: in that direction the row is asked to stay where it is. There is no student: the teachers' wishes
+reach the generator as they were released. The generator may start from released class moments and is then held to them
+by their own standard error, and classes whose answers drown in noise move little (`Start.trust`).
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from understudy.conversation import Info
+from understudy.generators.copula import Copula, Params, Start, mismatch
+from understudy.nn.heads import Heads
+
+
+class Probe(NamedTuple):
+    """What is asked. `latent` and `classes` let `update` draw the judged rows again; the teachers do not need them."""
+
+    practice: Float[Array, "steps groups practice inputs"]
+    judged: Float[Array, "groups judged inputs"]
+    projection: Float[Array, "width projected"]
+    classes: Int[Array, " rows"]
+    latent: PRNGKeyArray
+
+
+class Directions(NamedTuple):
+    """What was released: mid-points of bins in units of the clip, 0 where nothing was answered."""
+
+    middle: Float[Array, "groups judged projected"]
+    answered: Bool[Array, "groups judged projected"]
+
+
+class Hints(NamedTuple):
+    """Released values a generator starts from."""
+
+    start: Start
+    shares: Any  # [classes] of the rows, for an ensemble that judges all classes
+
+
+class GPateState(NamedTuple):
+    generator: Params
+    opt: Any
+    hints: Hints  # released, constant
+
+
+@dataclass(frozen=True)
+class GPateGenerator:
+    heads: Heads
+    classes: int
+    by_class: bool  # an ensemble per class, or one that sees the class as a one-hot
+    latent: int
+    hidden: int
+    judged: int
+    practice: int
+    projected: int
+    teacher_steps: int
+    generator_steps: int
+    generator_rate: float
+    step: float  # length of a wish: how far a row is asked to move
+    hold: float  # weight of the released moments in the loss
+
+    @property
+    def network(self) -> Copula:
+        return Copula(self.heads, self.classes, self.latent, self.hidden)
+
+    # -- the conversation ----------------------------------------------------------------------------------------------
+    def init(self, key: PRNGKeyArray, hints: Hints) -> GPateState:
+        hints = jax.tree.map(jnp.asarray, hints)
+        generator = self.network.init(key, hints.start)
+        return GPateState(generator, self._optimiser.init(generator), hints)
+
+    def query(self, state: GPateState, key: PRNGKeyArray) -> Probe:
+        key_practice, key_class, key_judged, key_projection, key_latent = jax.random.split(key, 5)
+        size = self.teacher_steps * self.practice
+        practice = self._seen(state, self._draw_classes(state, size, key_class), key_practice)
+        practice = practice.reshape(-1, self.teacher_steps, self.practice, practice.shape[-1])
+        classes = self._draw_classes(state, self.judged, key_judged)
+        judged = self._seen(state, classes, key_latent)
+        noise = jax.random.normal(key_projection, (self.heads.width, self.projected))
+        projection = noise / jnp.sqrt(self.projected)
+        return Probe(jnp.swapaxes(practice, 0, 1), judged, projection, classes, key_latent)
+
+    def update(self, state: GPateState, query: Probe, answer: Directions, key: PRNGKeyArray) -> tuple[GPateState, Info]:
+        width = self.heads.width
+        moves = self.step * (answer.middle @ query.projection.T).reshape(-1, width)
+        target = query.judged[..., :width].reshape(-1, width) + moves
+        trust = state.hints.start.trust[query.classes]
+
+        def loss(generator: Params) -> Float[Array, ""]:
+            rows = self._rows(state, generator, query.classes, query.latent)
+            return (trust * (rows - target) ** 2).mean() + self.hold * self._tether(generator, state.hints.start)
+
+        def step(carry: Any, _: None) -> Any:
+            generator, opt = carry
+            value, grads = jax.value_and_grad(loss)(generator)
+            updates, opt = self._optimiser.update(grads, opt)
+            return (optax.apply_updates(generator, updates), opt), value
+
+        (generator, opt), losses = jax.lax.scan(step, (state.generator, state.opt), None, self.generator_steps)
+        info = {"answered": answer.answered.mean(dtype=jnp.float32), "generator_loss": losses.mean()}
+        return state._replace(generator=generator, opt=opt), info
+
+    def sampler(self, state: GPateState) -> Params:
+        return state.generator | self.network.fixed(state.hints.start)
+
+    def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
+        return self.network.row(sampler, self.network.scores(sampler, classes, key))
+
+    # -- rows ------------------------------------------------------------------------------------------------------------
+    def _draw_classes(self, state: GPateState, rows: int, key: PRNGKeyArray) -> Int[Array, " drawn"]:
+        """`rows` of every class in turn, or `rows` in all by the released class shares."""
+        if self.by_class:
+            return jnp.repeat(jnp.arange(self.classes), rows)
+        return jax.random.choice(key, self.classes, (rows,), p=state.hints.shares)
+
+    def _rows(
+        self, state: GPateState, generator: Params, classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]:
+        return self.network.view(state.hints.start._asdict(), self.network.scores(generator, classes, key))
+
+    def _seen(
+        self, state: GPateState, classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "groups rows_of_group inputs"]:
+        """Rows as the teachers see them."""
+        rows = self._rows(state, state.generator, classes, key)
+        if self.by_class:
+            return rows.reshape(self.classes, -1, self.heads.width)
+        return jnp.concatenate([rows, jax.nn.one_hot(classes, self.classes)], axis=1)[None]
+
+    def _tether(self, generator: Params, start: Start) -> Float[Array, ""]:
+        """Minus the log-density of a normal prior around the released moments."""
+        moved = (generator["location"] - start.location) ** 2 + (generator["log_scale"] - start.log_scale) ** 2
+        return (moved / start.tether**2).mean() + (generator["mix"] ** 2).mean() + (generator["outer"] ** 2).mean()
+
+    @property
+    def _optimiser(self) -> optax.GradientTransformation:
+        return optax.flatten(optax.adam(self.generator_rate))
+
+    # -- artifact --------------------------------------------------------------------------------------------------------
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name not in ("heads", "classes")}
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "GPateGenerator":
+        return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
+
+    def mismatch(self, weights: Any) -> str:
+        return mismatch(weights, self.network.shapes())

@@ -1,0 +1,220 @@
+"""The direction in which most teachers would move a generated row: the answer of G-PATE (Long et al. 2021, Algorithms 1 and 3).
+
+Teacher i's wish for a fake x is the gradient of its loss on it, dx_i = d L_i(x) / dx with L_i(x) = -log(1 - D_i(x)) (Eq. 1):
+moving along it makes the fake harder to tell. With a public random projection R (drawn by the generator, which never sees a row),
+
+    u_i = dx_i R,    h_j = histogram over teachers of u_ij clipped to (-c, c), B bins of equal width, for each coordinate j
+
+and each (fake, coordinate) is one question of Confident-GNMax, with integer noise from the tape:
+
+    test      max_b h_j[b] + Z >= threshold x teachers      noise sigma_test,    1 unit
+    arg-max   b* = argmax_b h_j[b] + Z_b, if the test passed and units are left     noise sigma_answer, `answer_units` units
+
+The answer is the mid-point of bin b* in units of c, or "no consensus": 0, which leaves the fake where it is in that direction.
+
+Guarantee. A unit sits in one shard of each ensemble it has rows in (`touched` of them at most), so it moves one vote per question
+there: the maximum by at most 1, the histogram by at most sqrt(2) in L2. `noise_for` gives both noises their scale for these
+sensitivities times sqrt(touched), so a question costs a unit at most its number of units (`accounting.filter`). Every round
+is charged `allowance` units per ensemble before it runs and answers only from what has been charged and is left: `allot`. What is
+left is a function of released answers. By the filter's theorem all rounds together cost at most what the ledger holds. Ensembles
+of different classes are disjoint data but for the `touched` ones, so each may use up its own allowance.
+
+Departures from the paper: no data-dependent price; ensembles may be split by class; teachers get units by a keyed hash.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import dp_accounting as dpa
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from understudy.accounting.filter import noise_for
+from understudy.generators.g_pate import Directions, Probe
+from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.partition import Shards, assign_teachers, build_shards
+from understudy.private.table import UnitIds
+from understudy.schema import Encoded
+
+Weights = dict[str, Array]
+Histograms = Int[Array, "groups judged projected bins"]
+
+
+@runtime_checkable
+class TeacherNetwork(Protocol):
+    """A teacher's network: a hashable description, and a function of one row."""
+
+    def init(self, key: PRNGKeyArray) -> Weights: ...
+
+    def __call__(self, params: Weights, x: Float[Array, " inputs"]) -> Float[Array, " one"]: ...
+
+
+class Ensembles(NamedTuple):
+    """All teachers' weights, leading axes [groups, teachers], and the units that each ensemble may still spend."""
+
+    weights: Weights
+    left: Int[Array, " groups"]
+
+
+@dataclass(frozen=True)
+class TeacherGradients:
+    network: TeacherNetwork
+    teachers: tuple[int, ...]  # of every ensemble: one per class, or one in all
+    labels: int  # with one ensemble: number of classes, joined to every row as a one-hot; 0 with an ensemble per class
+    capacity: int  # rows a shard can hold; public, surplus rows are dropped inside their own shard
+    judged: int  # fakes per ensemble and round
+    projected: int  # k: coordinates after projection
+    bins: int  # B
+    clip: float  # c
+    threshold: float  # T, a share of the teachers
+    touched: int  # how many ensembles one unit can have rows in
+    unit: float  # noise multiplier of one unit of the filter
+    answer_units: int  # what an arg-max costs; a test costs one unit
+    allowance: int  # units charged per round and ensemble
+    rate: float
+    decay: float
+    chunk: int  # teachers trained at once: bounds memory, changes nothing else
+
+    @property
+    def program(self) -> "TeacherGradients":
+        """What answers are computed from, besides arrays: the capacity of shards shows in their size alone."""
+        return replace(self, capacity=0)
+
+    @property
+    def questions(self) -> int:
+        """Per ensemble and round."""
+        return self.judged * self.projected
+
+    @property
+    def sigma_test(self) -> float:
+        return noise_for(self.unit, 1, math.sqrt(self.touched))
+
+    @property
+    def sigma_answer(self) -> float:
+        return noise_for(self.unit, self.answer_units, math.sqrt(2 * self.touched))
+
+    def event(self, rounds: int) -> dpa.DpEvent:
+        return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(self.unit), rounds * self.allowance)
+
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        """Last axis: one number for the test, then one for every bin."""
+        shape = (rounds, len(self.teachers), self.judged, self.projected)
+        test = noise.draw("gaussian", self.sigma_test, (*shape, 1))
+        return np.concatenate([test, noise.draw("gaussian", self.sigma_answer, (*shape, self.bins))], axis=-1)
+
+    def prepare(
+        self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource
+    ) -> tuple[Shards, Ensembles]:
+        rows, groups = encoded.rows, encoded.classes
+        if self.labels:
+            rows = np.concatenate([rows, np.eye(self.labels, dtype=np.float32)[encoded.classes]], axis=1)
+            groups = np.zeros_like(encoded.classes)
+        counts = np.asarray(self.teachers, np.int32)
+        teacher = assign_teachers(units, row_level, groups, counts, noise)
+        most = int(counts.max())
+        shards = build_shards(rows, groups, teacher, len(counts), most, self.capacity, noise)
+        # All teachers start alike, from a key that has nothing to do with any row.
+        weights = self.network.init(jax.random.key(int.from_bytes(noise.secret(4), "little")))
+        every = jax.tree.map(lambda w: jnp.broadcast_to(w, (len(counts), most, *w.shape)), weights)
+        return shards, Ensembles(every, jnp.zeros(len(counts), jnp.int32))
+
+    def answer(
+        self,
+        data: Shards,
+        held: Ensembles,
+        query: Probe,
+        noise: Int[Array, "groups judged projected test_and_bins"],
+        key: PRNGKeyArray,
+    ) -> tuple[Ensembles, Directions]:
+        """Train every teacher on its shard against the practice fakes, then let them vote on where the judged ones should go."""
+        weights = self.train(data, held.weights, query.practice)
+        votes = self.histograms(weights, query)
+        passed = self.consensus(votes, noise[..., 0])
+        answered, left = self.allot(passed, held.left)
+        winner = jnp.argmax(votes + noise[..., 1:], axis=-1)
+        middle = (2.0 * winner.astype(jnp.float32) + 1.0) / self.bins - 1.0
+        return Ensembles(weights, left), Directions(jnp.where(answered, middle, 0.0), answered)
+
+    # -- what a teacher does; it sees its own shard, its own weights and generated rows ------------------------------------
+    def train(self, data: Shards, weights: Weights, practice: Float[Array, "steps groups practice inputs"]) -> Weights:
+        """One gradient step per batch of fakes, every teacher on the whole of its own shard.
+
+        An empty shard contributes nothing, so its teacher learns from fakes alone: a rule that sees no data.
+        """
+
+        def loss(own: Weights, rows: Any, mask: Any, fakes: Any) -> Float[Array, ""]:
+            logits = jax.vmap(self.network, in_axes=(None, 0))
+            real = (mask * jax.nn.softplus(-logits(own, rows)[:, 0])).sum() / jnp.maximum(mask.sum(), 1.0)
+            return real + jax.nn.softplus(logits(own, fakes)[:, 0]).mean()
+
+        def one(fakes: Any, teacher: tuple[Weights, Any, Any]) -> Weights:
+            def step(own: Weights, batch: Any) -> tuple[Weights, None]:
+                slope = jax.grad(loss)(own, teacher[1], teacher[2], batch)
+                return jax.tree.map(lambda w, g: w - self.rate * (g + self.decay * w), own, slope), None
+
+            return jax.lax.scan(step, teacher[0], fakes)[0]
+
+        def group(own: Weights, rows: Any, mask: Any, fakes: Any) -> Weights:
+            return jax.lax.map(partial(one, fakes), (own, rows, mask), batch_size=self.chunk)  # type: ignore[no-any-return]
+
+        return jax.vmap(group, in_axes=(0, 0, 0, 1))(weights, data.rows, data.mask, practice)  # type: ignore[no-any-return]
+
+    def histograms(self, weights: Weights, query: Probe) -> Histograms:
+        """Votes of all teachers for bins, added up; each teacher has one vote per question, whatever its gradient is."""
+        most = jax.tree.leaves(weights)[0].shape[1]
+        exists = np.arange(most)[None, :] < np.asarray(self.teachers)[:, None]
+
+        def wish(own: Weights, x: Float[Array, " inputs"]) -> Float[Array, " inputs"]:
+            return jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)  # type: ignore[no-any-return]
+
+        def votes(rows: Any, teacher: tuple[Weights, Any]) -> Int[Array, "judged projected bins"]:
+            gradients = jax.vmap(wish, in_axes=(None, 0))(teacher[0], rows)
+            bins = self.bin_of(gradients[:, : query.projection.shape[0]] @ query.projection)
+            return jax.nn.one_hot(bins, self.bins, dtype=jnp.int32) * teacher[1]
+
+        def group(own: Weights, there: Any, rows: Any) -> Any:
+            def add(total: Any, teachers: Any) -> Any:
+                return total + jax.vmap(partial(votes, rows))(teachers).sum(axis=0), None
+
+            count, size = there.shape[0], min(self.chunk, there.shape[0])
+            whole, rest = count // size * size, count % size
+            total = jnp.zeros((self.judged, self.projected, self.bins), jnp.int32)
+            parts = jax.tree.map(lambda a: a[:whole].reshape(count // size, size, *a.shape[1:]), (own, there))
+            total = jax.lax.scan(add, total, parts)[0]
+            return add(total, jax.tree.map(lambda a: a[whole:], (own, there)))[0] if rest else total
+
+        return jax.vmap(group)(weights, jnp.asarray(exists, jnp.int32), query.judged)  # type: ignore[no-any-return]
+
+    def bin_of(self, u: Float[Array, "judged projected"]) -> Int[Array, "judged projected"]:
+        """Bin of a clipped coordinate; a gradient that is no number votes for the middle."""
+        inside = jnp.clip(jnp.nan_to_num(u, nan=0.0), -self.clip, self.clip)
+        place = jnp.floor((inside / self.clip + 1.0) / 2.0 * self.bins)
+        return jnp.clip(place, 0, self.bins - 1).astype(jnp.int32)
+
+    # -- what is released ---------------------------------------------------------------------------------------------------
+    def consensus(
+        self, votes: Histograms, noise: Int[Array, "groups judged projected"]
+    ) -> Bool[Array, "groups judged projected"]:
+        """The noisy test: does the largest bin reach the threshold?"""
+        needed = np.asarray([math.ceil(self.threshold * k) for k in self.teachers], np.int32)
+        return votes.max(axis=-1) + noise >= needed[:, None, None]
+
+    def allot(
+        self, passed: Bool[Array, "groups judged projected"], left: Int[Array, " groups"]
+    ) -> tuple[Bool[Array, "groups judged projected"], Int[Array, " groups"]]:
+        """Which questions are answered from the units that are left, and what is left then.
+
+        A round that could not pay for all its tests and one answer is not asked at all. The others pay for all tests first, then
+        for answers in their order, until the units are gone. Only released answers enter `left`.
+        """
+        charged = left + self.allowance
+        asked = charged >= self.questions + self.answer_units
+        flat = passed.reshape(passed.shape[0], -1) & asked[:, None]
+        price = jnp.cumsum(flat.astype(jnp.int32), axis=1) * self.answer_units
+        answered = flat & (price <= (charged - self.questions)[:, None])
+        spent = jnp.where(asked, self.questions, 0) + answered.sum(axis=1, dtype=jnp.int32) * self.answer_units
+        return answered.reshape(passed.shape), charged - spent
