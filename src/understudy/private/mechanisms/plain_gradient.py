@@ -1,0 +1,53 @@
+"""The gradient itself, neither clipped nor noised. NOT private: for the references that private methods are compared with.
+
+The same Poisson sample of units and the same question as `noisy_gradient`, but the sum leaves as it is. Its event has no
+price, so the ledger, the certificate and the report of whatever used it say that there is no guarantee.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import dp_accounting as dpa
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from understudy.generators.gradients import Question
+from understudy.private import stream
+from understudy.private.mechanisms.noisy_gradient import RowLoss, asked, summed
+from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.sampling import Members, Units, by_unit
+from understudy.private.table import UnitIds
+from understudy.schema import Encoded
+
+
+@dataclass(frozen=True)
+class PlainGradient:
+    losses: tuple[RowLoss, ...]
+    rate: float
+    piece: int = 64
+    per_unit: int = 1
+
+    def event(self, rounds: int) -> dpa.DpEvent:
+        return dpa.SelfComposedDpEvent(dpa.NonPrivateDpEvent(), rounds)
+
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        return stream.secrets_of_rounds(rounds, noise)
+
+    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
+        return by_unit(encoded, units), ()
+
+    def answer(
+        self, data: Units, held: Any, query: Question, noise: Int[Array, " words"], key: PRNGKeyArray
+    ) -> tuple[Any, Float[Array, " coordinates"]]:
+        chosen = stream.coins(stream.words(noise, data.count.shape[0]), self.rate)
+
+        def of(number: int, weights: Any) -> Float[Array, " own"]:
+            return summed(self.losses[number], gradient, data, chosen, weights, self.piece, self.per_unit)
+
+        return held, asked(query, of)
+
+
+def gradient(loss: Any, weights: Any, members: Members) -> Any:
+    """Of the sum over all units of a piece."""
+    return jax.grad(lambda weights: jnp.sum(jax.vmap(loss, in_axes=(None, 0, 0, 0))(weights, *members)))(weights)

@@ -1,0 +1,79 @@
+"""Poisson samples of units: every unit takes part in a round by its own coin, whatever the others do.
+
+The coins come from the round's secret stream (`stream.py`), one word per unit, so a unit is in with probability q exactly
+and independently of all others and of all other rounds. That is what the price of a Poisson sample assumes; a batch of
+fixed size, a shuffled table read in pieces, or a sample with replacement is another mechanism with another price.
+
+A sample has no fixed size and a compiled program has fixed shapes. Here nothing is cut off: the members of the sample are
+put in front of a list as long as the table, and the caller goes through it in pieces until the list is done (`pieces`). So
+there is no truncation to be accounted for. How many pieces a round took is private, and so is the number of units; neither
+is ever released.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from understudy.private.table import UnitIds
+from understudy.schema import Encoded
+
+
+class Units(NamedTuple):
+    """Rows sorted by unit; unit u owns rows first[u] ... first[u] + count[u] - 1. No table is empty."""
+
+    rows: Float[Array, "rows width"]
+    classes: Int[Array, " rows"]
+    first: Int[Array, " units"]
+    count: Int[Array, " units"]
+
+
+class Members(NamedTuple):
+    """A piece of a sample: the rows of some units, padded, and which places hold a row."""
+
+    rows: Float[Array, "units per_unit width"]
+    classes: Int[Array, "units per_unit"]
+    present: Float[Array, "units per_unit"]
+
+
+def by_unit(encoded: Encoded, units: UnitIds) -> Any:
+    """The rows in the order of their units."""
+    order = np.argsort(units, kind="stable")
+    _, first, count = np.unique(units[order], return_index=True, return_counts=True)
+    if len(order) == 0:  # a place that never takes part
+        width = encoded.rows.shape[1]
+        return Units(np.zeros((1, width), np.float32), *(np.zeros(1, np.int32) for _ in range(3)))
+    return Units(
+        encoded.rows[order].astype(np.float32),
+        encoded.classes[order].astype(np.int32),
+        first.astype(np.int32),
+        count.astype(np.int32),
+    )
+
+
+def pieces(
+    data: Units,
+    chosen: Bool[Array, " units"],
+    size: int,
+    per_unit: int,
+    add: Callable[[Any, Members], Any],
+    start: Any,
+) -> Any:
+    """`start` plus what `add` makes of every piece of the sample, until the sample is used up. `size`, `per_unit` are public."""
+    places = -(-chosen.shape[0] // size) * size
+    chosen = chosen & (data.count > 0)
+    (order,) = jnp.nonzero(chosen, size=places, fill_value=0)
+    total = chosen.sum()
+
+    def one(number: Array, carry: Any) -> Any:
+        place = number * size + jnp.arange(size)
+        unit = jax.lax.dynamic_slice_in_dim(order, number * size, size)
+        slot = jnp.arange(per_unit)
+        row = jnp.minimum(data.first[unit][:, None] + slot[None, :], data.rows.shape[0] - 1)
+        present = (slot[None, :] < data.count[unit][:, None]) & (place < total)[:, None]
+        return add(carry, Members(data.rows[row], data.classes[row], present.astype(jnp.float32)))
+
+    return jax.lax.fori_loop(0, -(-total // size), one, start)
