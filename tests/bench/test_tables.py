@@ -108,7 +108,7 @@ def test_readme_section_is_replaced_between_markers(tmp_path):
     file.write_text("before\n<!-- results -->\nold\n<!-- /results -->\nafter\n")
     assert "No results yet" in readme.update(file, tmp_path)
     for one in (*REAL, *OURS):
-        store.append(tmp_path / "pate-gan-table-2.jsonl", one)
+        store.append(tmp_path / "methods.jsonl", one)
     section = readme.update(file, tmp_path)
     text = file.read_text()
     assert text.startswith("before\n<!-- results -->\n") and text.endswith("<!-- /results -->\nafter\n")

@@ -223,7 +223,7 @@ SUITES = _suites(
         datasets=(*FOUR, "adult", "cardiovascular"),
         methods=("pate-gan", "mean-embedding", "mst", "aim", "independent"),
         seeds=3,
-        references=(_paper("2", "PATE-GAN paper", method="pate-gan"),),
+        references=(_paper("2", "PATE-GAN paper", method="pate-gan"), *_audited("4")),
     ),
     Suite(
         name="person-level",
