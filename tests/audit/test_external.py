@@ -106,10 +106,39 @@ time.sleep(60)
         external_tables(script(tmp_path, body), FRAME, 1, rows=2, timeout=2.0, processes=1)
     assert time.monotonic() - started < 30
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 10
-    while running(child) and time.monotonic() < deadline:
+    wait_for(lambda: not running(child))
+
+
+def test_ending_the_audit_ends_the_command(tmp_path):
+    body = f"""
+import os
+pathlib.Path({str(tmp_path / "child")!r}).write_text(str(os.getpid()))
+time.sleep(60)
+"""
+    code = (
+        "import sys, pandas as pd\nfrom understudy.audit.external import external_tables\n"
+        "external_tables(sys.argv[1], pd.DataFrame({'a': [1]}), 1, rows=1, processes=1)\n"
+    )
+    audit = subprocess.Popen(
+        [sys.executable, "-c", code, script(tmp_path, body)], env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    try:
+        wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+        audit.terminate()
+        assert audit.wait(20) == -15
+    finally:
+        audit.kill()
+        audit.wait()
+    child = int((tmp_path / "child").read_text())
+    wait_for(lambda: not running(child))
+    assert not list(tmp_path.glob("understudy-audit-*"))  # the table it was given is gone as well
+
+
+def wait_for(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert not running(child)
 
 
 def running(pid):

@@ -14,7 +14,6 @@ the attack would then tell apart two constants: `same_output` looks for that.
 """
 
 import contextlib
-import multiprocessing
 import os
 import secrets
 import shlex
@@ -23,6 +22,7 @@ import signal
 import string
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,7 @@ class Task(NamedTuple):
     table: str
     rows: int
     seed: int
-    count: int | None  # None: one table, written to a file
+    tables: int | None  # None: one, written to a file; else as many, written into a folder
     timeout: float
 
 
@@ -144,22 +144,22 @@ def words_of(command: str) -> tuple[str, ...]:
 def run_one(task: Task) -> list[pd.DataFrame]:
     """Start the command once, in an empty folder of its own, and read what it wrote."""
     with tempfile.TemporaryDirectory(prefix="understudy-audit-") as place:
-        source, target = Path(place, "input.csv"), Path(place, "output.csv" if task.count is None else "output")
+        source, target = Path(place, "input.csv"), Path(place, "output.csv" if task.tables is None else "output")
         source.write_text(task.table, encoding="utf-8")
-        if task.count is not None:
+        if task.tables is not None:
             target.mkdir()
         filled = {
             "input": str(source),
             "output": str(target),
             "rows": str(task.rows),
             "seed": str(task.seed),
-            "count": str(task.count),
+            "count": str(task.tables),
         }
         _run([word.format(**filled) for word in task.words], task, Path(place))
         columns = pd.read_csv(source, nrows=0).columns
-        if task.count is None:
+        if task.tables is None:
             return [_read(target, columns, task)]
-        return [_read(target / f"{number}.csv", columns, task) for number in range(task.count)]
+        return [_read(target / f"{number}.csv", columns, task) for number in range(task.tables)]
 
 
 def _run(words: Sequence[str], task: Task, place: Path) -> None:
@@ -198,16 +198,19 @@ def _mourned(child: "subprocess.Popen[bytes]", place: Path) -> Any:
     def leave(number: int, frame: Any) -> None:
         end()
         shutil.rmtree(place, ignore_errors=True)
-        os._exit(128 + number)  # an exception would be handed back as the task's result, and the worker would live on
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)  # an exception instead would be handed on as a worker's result
 
-    worker = multiprocessing.parent_process() is not None  # the signals of the main program are not ours to take
-    before = signal.signal(signal.SIGTERM, leave) if worker else None
+    # A handler that somebody else has set is not ours to replace, and only the main thread may set one.
+    free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if free:
+        signal.signal(signal.SIGTERM, leave)
     try:
         yield
     finally:
         end()
-        if worker:
-            signal.signal(signal.SIGTERM, before)
+        if free:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _tail(errors: Any) -> str:
@@ -220,7 +223,7 @@ def _tail(errors: Any) -> str:
 
 def _read(path: Path, columns: "pd.Index[str]", task: Task) -> pd.DataFrame:
     if not path.is_file():
-        what = "{output}" if task.count is None else f"{{output}}/{path.name}"
+        what = "{output}" if task.tables is None else f"{{output}}/{path.name}"
         raise UsageError(f"--external: the command ended well but wrote no {what} (seed {task.seed})")
     try:
         frame = read_table(path)

@@ -5,13 +5,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
 from understudy.cli._progress import bar
 from understudy.cli._recipe import DEFAULT_DELTA, Delta, Epsilon, Setting
 from understudy.errors import UsageError
 
+
+class Group(TyperGroup):
+    """Options of its own and a sub-command; its context is of the type that `audit` says it takes."""
+
+    context_class = typer.Context
+
+
 app = typer.Typer(
+    cls=Group,
     invoke_without_command=True,
     help="Attack a method to check its claim. Exit code 1 when a lower bound exceeds the claimed epsilon.",
 )
@@ -47,7 +56,7 @@ def audit(
         list[str] | None,
         typer.Option(
             "--attack",
-            help="querybased, groundhog, histogram, correlation, artifact, likelihood-ratio. May be repeated.  "
+            help="querybased, groundhog, histogram, correlation, artifact, answers, likelihood-ratio. May be repeated.  "
             "[default: querybased; groundhog for a record]",
             show_default=False,
         ),
@@ -77,6 +86,10 @@ def audit(
     ] = None,
     secure: Annotated[
         bool, typer.Option("--secure-noise", help="Shadow fits draw noise like real fits: exact, unseeded, slower.")
+    ] = False,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Ask about the target all along, instead of what the generator would ask."),
     ] = False,
     external: Annotated[
         str | None,
@@ -134,6 +147,7 @@ def audit(
             rows=rows,
             seed=seed,
             secure=secure,
+            canary=canary,
             progress=steps(advance),
             folder=batches,
             external=source,
@@ -210,6 +224,7 @@ def write(result: Any, out: Path) -> list[Path]:
     """audit.json and audit.html, each whole or not at all."""
     from understudy.report import audit_page
 
+    out.mkdir(parents=True, exist_ok=True)
     path, part = out / "audit.json", out / "audit.json.part"
     try:
         result.save(part)

@@ -5,7 +5,6 @@ else is "no violation found by these attacks", which is a statement about these 
 """
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -162,18 +161,7 @@ def _findings(root: Node) -> str:
         )
     if not items:
         return page.paragraph("No attack was run.")
-    count = sum(1 for _ in _deciding(root))
-    many = (
-        f"Each of the {count} frequentist bounds is wrong with at most the stated probability, so by chance alone about "
-        f"{number(_by_chance(root), 2)} of them could lie above the truth. A narrow violation among many deserves a second run."
-        if count > 1
-        else ""
-    )
-    return f'<ul class="verdict">{"".join(items)}</ul>' + (page.paragraph(esc(many), "note") if many else "")
-
-
-def _by_chance(root: Node) -> float:
-    return math.fsum(1.0 - float(b["confidence"].number or 0.0) for b in _deciding(root))
+    return f'<ul class="verdict">{"".join(items)}</ul>'
 
 
 def _claimed(root: Node) -> str:
@@ -195,7 +183,9 @@ def _bounds(root: Node) -> str:
     if not root["outcomes"]:
         return ""
     claim = root["epsilon"].number
-    groups, rows, marked = [], [], []
+    groups: list[tuple[str, list[Estimate]]] = []
+    rows: list[list[str]] = []
+    marked: list[int] = []
     for outcome in root["outcomes"]:
         estimates = []
         for bound in outcome["bounds"]:
