@@ -65,7 +65,10 @@ class Footing(NamedTuple):
         Scores are a function of the cell alone, because that is what makes the model's own expectation of z exact
         (`score_of_latent`) wherever in a cell the rows are. 0 for missing values.
         """
-        cell, levels = self.cells(rows), self.levels
+        return self.scores_of_cells(self.cells(rows))
+
+    def scores_of_cells(self, cell: np.ndarray) -> np.ndarray:
+        levels = self.levels
         z = np.take_along_axis(levels.T, np.maximum(cell, 0), axis=0) if len(levels) else np.zeros(cell.shape)
         return np.where(cell < 0, 0.0, z)
 
@@ -148,8 +151,8 @@ def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, 
     last = marginals.edges.shape[1] - 2
 
     def features(rows: Any) -> np.ndarray:
-        cell, z = footing.cells(rows), footing.scores(rows)
-        present = cell >= 0
+        cell = footing.cells(rows)
+        z, present = footing.scores_of_cells(cell), cell >= 0
         low, high = (np.where(present, (cell == at) - end, 0.0) for at, end in zip((0, last), ends, strict=True))
         return np.concatenate([z, SPREAD * (np.abs(z) - size) * present, BOUND * low, BOUND * high], axis=1)
 
