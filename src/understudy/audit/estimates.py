@@ -32,7 +32,7 @@ from scipy.stats import binom
 from understudy.accounting import gaussian
 from understudy.audit.result import Bound
 
-DRAWS = 200_000  # of the posterior; its quantiles move by less than 1 % between seeds
+DRAWS = 50_000  # of the posterior; its quantiles move by about 1 % between seeds
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def upper_limit(errors: int | np.ndarray, runs: int, level: float) -> np.ndarray
     """Exact upper confidence limit of a rate: exceeded by the truth with probability at most `level`."""
     errors = np.asarray(errors)
     found = beta_law.ppf(1.0 - level, np.minimum(errors, runs - 1) + 1, runs - np.minimum(errors, runs - 1))
-    return np.where(errors < runs, found, 1.0)
+    return np.asarray(np.where(errors < runs, found, 1.0))
 
 
 def implied(a: np.ndarray, b: np.ndarray, delta: float) -> np.ndarray:
@@ -75,7 +75,7 @@ def implied(a: np.ndarray, b: np.ndarray, delta: float) -> np.ndarray:
     with np.errstate(divide="ignore"):
         one = np.log(np.maximum(1.0 - b - delta, 0.0)) - np.log(np.maximum(a, 1e-300))
         two = np.log(np.maximum(1.0 - a - delta, 0.0)) - np.log(np.maximum(b, 1e-300))
-    return np.maximum(np.maximum(one, two), 0.0)
+    return np.asarray(np.maximum(np.maximum(one, two), 0.0))
 
 
 def clopper_pearson_epsilon(
@@ -142,11 +142,11 @@ def bayesian(errors: Errors, delta: float, confidence: float) -> Bound:
 def credible(
     false_positives: int, false_negatives: int, runs: int, delta: float, confidence: float
 ) -> tuple[float, float]:
-    """Central credible interval of epsilon. The draws are stratified and shuffled with a fixed seed: same counts, same answer."""
-    quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
-    a = beta_law.ppf(quantiles, 0.5 + false_positives, 0.5 + runs - false_positives)
-    b = beta_law.ppf(quantiles, 0.5 + false_negatives, 0.5 + runs - false_negatives)
-    found = implied(a, np.random.default_rng(0).permutation(b), delta)
+    """Central credible interval of epsilon. The draws have a fixed seed: same counts, same answer."""
+    rng = np.random.default_rng(0)
+    a = rng.beta(0.5 + false_positives, 0.5 + runs - false_positives, DRAWS)
+    b = rng.beta(0.5 + false_negatives, 0.5 + runs - false_negatives, DRAWS)
+    found = implied(a, b, delta)
     low, high = np.quantile(found, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     return float(low), float(high)
 

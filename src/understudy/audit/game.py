@@ -28,7 +28,7 @@ from understudy.errors import UsageError
 
 LEARN, CHOOSE = 0.4, 0.2
 LEAST_RUNS = 20  # on either side
-TREES = 200
+TREES = 100
 
 
 def kinds_of(claim: Claim) -> tuple[str, ...]:
