@@ -6,21 +6,19 @@ from understudy.generators.moments import LATENT, neighbourly, normal_densities,
 from understudy.recipes.footing import between_bounds, cells_of, with_bounds
 
 
-def test_tilt_reaches_moments_of_columns_far_to_one_side() -> None:
-    """z and |z| are nearly the same there; undamped steps swing, and left spreads a third too small in such columns."""
+def test_tilt_reaches_every_moment_that_can_be_reached() -> None:
+    """500 columns and goals that a tilt has. Undamped steps, as they were once, miss one goal in twenty by more than 0.1."""
     rng = np.random.default_rng(0)
     mean, scale = rng.normal(size=500), np.exp(rng.normal(0.0, 0.5, 500))
     density = np.exp(-((LATENT - mean[:, None]) ** 2) / (2.0 * scale[:, None] ** 2))
     density /= density.sum(axis=1, keepdims=True)
     z = np.tile(np.clip(np.round(LATENT * 5.0) / 5.0, -3.0, 3.0), (500, 1))
     features = np.stack([z, np.abs(z)])
-    start = np.einsum("dt,mdt->md", density, features)
-    wanted = start + rng.normal(0.0, 0.02, start.shape)
-    wanted[1] = np.maximum(wanted[1], np.abs(wanted[0]) + 0.02)
+    goal = density * np.exp(np.einsum("md,mdt->dt", rng.normal(0.0, 4.0, (2, 500)), features))
+    wanted = np.einsum("dt,mdt->md", goal / goal.sum(axis=1, keepdims=True), features)
     reached = np.einsum("dt,mdt->md", tilt(density, features, wanted), features)
-    assert np.abs(reached - wanted).max() < 0.09
-    assert np.abs(reached - wanted).mean() < 0.3 * np.abs(start - wanted).mean()
-    unreachable = tilt(density, features, start + 5.0)
+    assert np.abs(reached - wanted).max() < 0.08
+    unreachable = tilt(density, features, wanted + 5.0)
     assert np.isfinite(unreachable).all() and np.allclose(unreachable.sum(axis=1), 1.0)
 
 
