@@ -11,12 +11,13 @@ from understudy.cli._progress import bar
 from understudy.errors import UsageError
 
 app = typer.Typer()
+GRID = 100  # images in a grid unless --rows says otherwise
 
 
 @app.command(help="Write synthetic rows from a fitted model. Needs the model folder only.")
 def sample(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet; .png for a grid of images.")],
     rows: Annotated[
         int | None,
         typer.Option("--rows", min=0, help="How many rows.  [default: the table's noisy count]"),
@@ -42,6 +43,14 @@ def sample(
     count = loaded.rows if rows is None else rows
     out.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
+    if out.suffix.lower() == ".png":
+        from understudy.evaluate.images import sample_grid
+
+        count, picture = sample_grid(loaded, GRID if rows is None else rows, seed, condition)
+        out.write_bytes(picture)
+        if not quiet:
+            show({"out": str(out), "rows": count}, lambda: f"wrote a grid of {count:,} images to {out}", as_json)
+        return
     with bar("sampling", count, quiet or as_json) as advance, open_writer(out, loaded.codec) as writer:
         for batch in loaded.sample_arrow(count, seed=seed, where=condition):
             writer.write(batch)

@@ -105,6 +105,26 @@ def grid(images: np.ndarray, classes: np.ndarray, count: int, columns: int = GRI
     return base64.b64encode(png(sheet)).decode("ascii")
 
 
+def sample_grid(model: Any, rows: int, seed: int | None, where: Any) -> tuple[int, bytes]:
+    """A PNG of images drawn from a fitted model, one class a row, as many columns as `rows` fills; and how many there are."""
+    schema = model.resolved
+    pictures = [column for column in schema.columns if column.kind == "image"]
+    if len(pictures) != 1:
+        raise UsageError("a .png grid needs a model with one image column; write .parquet or .csv")
+    classes = model.codec.class_values
+    labels = [value for value in classes if where is None or str(value) == str(next(iter(where.values())))]
+    if rows < len(labels):
+        raise UsageError(f"--rows {rows} is less than one image for each of {len(labels)} classes")
+    columns, tiles, drawn = rows // len(labels), [], []
+    for number, value in enumerate(labels):
+        condition = None if value is None else {schema.label: value}
+        frame = model.sample(columns, seed=None if seed is None else seed + number, where=condition)
+        tiles.append(np.stack(frame[pictures[0].name].to_list()).reshape(-1, *pictures[0].shape) / 255.0)
+        drawn += [number] * columns
+    sheet = grid(np.concatenate(tiles), np.asarray(drawn), len(labels), columns)
+    return len(drawn), base64.b64decode(sheet)
+
+
 def png(image: np.ndarray) -> bytes:
     """Uint8 [height, width, 1 or 3] as a PNG file (PNG specification, sections 5 and 11; no filter)."""
     height, width, channels = image.shape

@@ -33,6 +33,7 @@ from understudy.evaluate.metrics import (
 )
 from understudy.evaluate.result import FAMILIES, Evaluation, Fidelity, Header, Utility
 from understudy.schema import Schema
+from understudy.schema.images import spread_frame, spread_schema
 
 Progress = parallel.Progress
 MAX_ROWS = settings.MAX_ROWS
@@ -72,10 +73,14 @@ def evaluate(
     if not sources:
         raise UsageError("--synthetic: give at least one synthetic table")
     shape = _image_shape(image_shape)
+    tests, declared = _as_list(synthetic_test, len(sources)), schema
+    if pictures := [column for column in schema.columns if column.kind == "image"]:
+        shape = shape or (pictures[0].shape if len(pictures) == 1 else None)
+        flat = lambda source: spread_frame(_frame(source, declared), declared)  # noqa: E731
+        sources, tests, test = [flat(s) for s in sources], [flat(s) for s in tests], flat(test)
+        train, schema = None if train is None else flat(train), spread_schema(schema)
     public = schema
-    schema, from_synthetic, prepared, prepared_tests, held, known = _read(
-        schema, sources, _as_list(synthetic_test, len(sources)), test, train
-    )
+    schema, from_synthetic, prepared, prepared_tests, held, known = _read(schema, sources, tests, test, train)
 
     target = settings.Target.of(schema)
     with_models = "utility" in families and target is not None and bool(chosen)

@@ -259,5 +259,5 @@ def public_footing(heads: Heads) -> Marginals:
     rates = np.full(heads.width, 0.5, np.float32)
     for block in heads.blocks:
         if block.head == "onehot":
-            rates[block.start : block.start + block.size] = 1.0 / block.size
+            rates[block.start : block.start + block.size] = min(1.0 / block.size, 0.9)
     return Marginals(numeric, edges, edges.copy(), rates)

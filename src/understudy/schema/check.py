@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from understudy.schema.codec import table_columns
 from understudy.schema.columns import Column
+from understudy.schema.images import readable
 from understudy.schema.schema import Schema
 from understudy.schema.tables import as_frame, csv_header, file_format, parquet_schema, read_text
 from understudy.schema.values import MISSING, UNKNOWN, is_null, positions, to_numbers
@@ -26,9 +27,10 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     """
     problems: list[str] = []
     if isinstance(table, str | os.PathLike):
-        is_csv = file_format(table) == "csv"
-        names = csv_header(table) if is_csv else parquet_schema(table).names
-        frame = read_text(table, schema).to_pandas() if is_csv else as_frame(table, schema)
+        found = file_format(table)
+        frame = read_text(table, schema).to_pandas() if found == "csv" else as_frame(table, schema)
+        names = csv_header(table) if found == "csv" else frame.columns
+        names = list(parquet_schema(table).names if found == "parquet" else names)
     else:
         names = [str(name) for name in table.columns] if not isinstance(table, pa.Table) else table.column_names
         frame = as_frame(table, schema)
@@ -80,6 +82,9 @@ def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
 def _contents(series: pd.Series, column: Column) -> list[str]:
     if column.kind == "identifier":
         return []
+    if column.kind == "image":
+        unreadable = not readable(series, column).all()
+        return ["holds images of another size, or none; they count as grey"] if unreadable else []
     null = is_null(series)
     problems = []
     if null.any() and not column.missing:

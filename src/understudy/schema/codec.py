@@ -8,6 +8,7 @@ Every learned column becomes one or two blocks of an array in [0, 1]:
 | ordinal, k categories | numeric, position / (k - 1) | own binary block, value 0.5 |
 | boolean, categorical with 2 outcomes | binary, 1 for the second outcome | (an outcome, see next) |
 | categorical with k outcomes | onehot of size k | one more outcome, the last |
+| image | numeric, one per pixel and channel, x / 255 | (never missing) |
 
 The class label is kept apart as an index (`classes`); identifiers are not encoded and are counted up again on output.
 
@@ -16,6 +17,7 @@ the schema does not allow becomes the midpoint, `other`, or the first category; 
 always returns rows that fit the schema. encode then decode returns the same value within half a cell (`cell`).
 """
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +27,7 @@ import pyarrow as pa
 from understudy.errors import UsageError
 from understudy.schema.columns import Column
 from understudy.schema.decode import Numbers, decoder, identifiers, numpy_type, pick, step_of
+from understudy.schema.images import from_unit, to_unit
 from understudy.schema.schema import CLASS_KINDS, Schema
 from understudy.schema.types import Value
 from understudy.schema.values import outcomes, positions, to_numbers
@@ -111,8 +114,11 @@ class Codec:
         self.class_count: int = len(self.class_values)
         self.arrow_schema: pa.Schema = pa.schema([(c.name, c.arrow_type) for c in schema.columns])
         self._starts = {(b.column, b.part): b.start for b in blocks}
+        names = set(schema.names)
+        self._plain = tuple(c for c in schema.features if c.name in names)
+        self._images = tuple(c for c in schema.columns if c.kind == "image")
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
-        for column in schema.features:
+        for column in self._plain:
             if column.kind in ("continuous", "integer"):
                 alike.setdefault((column.kind, numpy_type(column)), []).append(column)
         self._alike = list(alike.values())
@@ -132,7 +138,9 @@ class Codec:
                 pending.clear()
 
         with np.errstate(all="ignore"):
-            for column in self.schema.features:
+            for column in self._images:
+                rows[:, self._places(column)] = to_unit(frame.iloc[:, where[column.name]], column)
+            for column in self._plain:
                 series = frame.iloc[:, where[column.name]]
                 start = self._starts[column.name, "value"]
                 parts = _encode(series, column)
@@ -140,6 +148,8 @@ class Codec:
                     flush()
                     rows[np.arange(count), start + outcomes(series, column)] = 1.0
                     continue
+                if pending and start != first + len(pending):
+                    flush()  # an image lies between
                 if not pending:
                     first = start
                 pending.extend(parts)
@@ -150,6 +160,10 @@ class Codec:
             if self._label is not None:
                 classes = self.encode_classes(frame.iloc[:, where[self._label.name]])
         return Encoded(rows, classes)
+
+    def _places(self, image: Column) -> slice:
+        start = self._starts[image.pixels[0].name, "value"]
+        return slice(start, start + math.prod(image.shape))
 
     def encode_classes(self, series: pd.Series) -> np.ndarray:
         """Class index of each value of a label column; what is unknown becomes `other` or the first class."""
@@ -165,9 +179,9 @@ class Codec:
         count = len(rows)
         if rows.ndim != 2 or rows.shape[1] != self.width:
             raise ValueError(f"rows must have the shape [n, {self.width}], not {list(rows.shape)}")
-        singles = {c.name: decoder(c, count) for c in self.schema.features if c.kind not in ("continuous", "integer")}
+        singles = {c.name: decoder(c, count) for c in self._plain if c.kind not in ("continuous", "integer")}
         groups = [Numbers(columns, [self._starts[c.name, "value"] for c in columns], count) for columns in self._alike]
-        nulls = {c.name: np.empty(count, bool) for c in self.schema.features if (c.name, "missing") in self._starts}
+        nulls = {c.name: np.empty(count, bool) for c in self._plain if (c.name, "missing") in self._starts}
         step = max(512, _CHUNK_BYTES // (4 * max(self.width, 1)))
         with np.errstate(all="ignore"):
             for begin in range(0, count, step):
@@ -180,6 +194,7 @@ class Codec:
                 for name, null in nulls.items():
                     np.greater_equal(piece[self._starts[name, "missing"]], 0.5, out=null[here])
         found = {name: single.build(single.out, nulls.get(name)) for name, single in singles.items()}
+        found |= {image.name: from_unit(rows[:, self._places(image)]) for image in self._images}
         for group in groups:
             found |= group.arrays(nulls)
         arrays = []

@@ -10,6 +10,7 @@ declared (public, free) or marked `estimate` (found privately by the wall and pa
 | ordinal | categories in order | one number, the position |
 | categorical | categories, or an estimate | one outcome |
 | boolean | nothing | one outcome |
+| image | height, width (and channels, 1 or 3) | one number per pixel and channel, 0 to 255 |
 | identifier | nothing | never learned; regenerated |
 """
 
@@ -36,6 +37,7 @@ from understudy.schema.types import (
 OTHER = "other"
 NUMERIC = ("continuous", "integer", "datetime")  # kinds with bounds
 LISTED = ("categorical", "ordinal")  # kinds with categories
+MOST_PIXELS = 1 << 16  # numbers in one image
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,9 +54,14 @@ class Column:
     missing: bool = False
     other: bool = False
     dtype: str | None = None
+    height: int | None = None  # of an image, as are width and channels
+    width: int | None = None
+    channels: int | None = None
 
     def __post_init__(self) -> None:
         _check_kind(self)
+        if self.kind == "image":
+            _check_image(self)
         if self.categories is not None:
             object.__setattr__(self, "categories", _typed_categories(self))
         if self.other and family(self.arrow_type) != "string":
@@ -79,6 +86,21 @@ class Column:
         if self.kind in LISTED:
             return pa.scalar(self.categories[0]).type if self.categories else pa.string()
         return NATURAL[self.kind]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of an image."""
+        return self.height or 0, self.width or 0, self.channels or 1
+
+    @property
+    def pixels(self) -> "tuple[Column, ...]":
+        """The columns that an image is learned as: whole numbers row by row, channels last; none for other kinds."""
+        if self.kind != "image":
+            return ()
+        return tuple(
+            Column(name=f"{self.name}[{i}]", kind="integer", lower=0, upper=255, dtype="uint8")
+            for i in range(math.prod(self.shape))
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -172,10 +194,26 @@ def _check_kind(column: Column) -> None:
     elif column.kind in LISTED and column.categories is None:
         way_out = ", or `categories: estimate` (found privately)" if column.kind == "categorical" else " in order"
         raise column.problem(f"needs categories{way_out}")
+    if column.kind != "image" and (column.height, column.width, column.channels) != (None, None, None):
+        raise column.problem(f"kind {column.kind} takes no height, width or channels; those are of kind image")
     if column.other and column.kind != "categorical":
         raise column.problem("`other` is for kind categorical only")
     if column.missing and column.kind == "identifier":
         raise column.problem("an identifier is regenerated and never missing; leave `missing` out")
+
+
+def _check_image(column: Column) -> None:
+    for side, value in (("height", column.height), ("width", column.width)):
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PIXELS:
+            raise column.problem(f"an image needs {side}, a whole number of pixels, not {value!r}")
+    if column.channels not in (None, 1, 3) or isinstance(column.channels, bool):
+        raise column.problem(f"channels must be 1 (grey) or 3 (red, green, blue), not {column.channels!r}")
+    if math.prod(column.shape) > MOST_PIXELS:
+        raise column.problem(f"an image may have at most {MOST_PIXELS:,} numbers; make the pictures smaller")
+    if column.missing:
+        raise column.problem("an image is never missing; leave `missing` out")
+    if column.dtype is not None:
+        raise column.problem("images come back as lists of uint8; leave `dtype` out")
 
 
 def _typed_categories(column: Column) -> tuple[Value, ...]:

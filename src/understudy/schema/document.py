@@ -37,7 +37,7 @@ def reference(value: Any, what: str, option: str) -> dict[str, Any]:
     return found
 
 
-_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype")
+_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype", "height", "width", "channels")
 
 
 def column_from(name: str, entry: Any) -> Column:
@@ -93,6 +93,9 @@ def _estimate(value: Any, name: str, what: str) -> str:
 
 def column_entry(column: Column) -> dict[str, Any]:
     entry: dict[str, Any] = {"kind": column.kind}
+    entry |= {
+        side: getattr(column, side) for side in ("height", "width", "channels") if getattr(column, side) is not None
+    }
     if column.lower is not None:
         entry |= {"lower": column.lower, "upper": column.upper}
     if column.categories is not None:

@@ -58,7 +58,8 @@ def draft(
     for name, kind in zip(names, types, strict=True):
         column = _column(name, kind, name == label, name == unit)
         if column is None:
-            left_out[name] = f"{kind} is not supported"
+            image = family(kind) == "pixels"
+            left_out[name] = "say its size: {kind: image, height: H, width: W}" if image else f"{kind} is not supported"
             continue
         drafted.append(column)
     frame = tables.read_table(path, Schema(columns=tuple(drafted))) if public_data else None
@@ -128,7 +129,7 @@ def _coarse(cells: pa.ChunkedArray) -> pa.DataType:
 def _column(name: str, kind: pa.DataType, is_label: bool, is_unit: bool) -> Column | None:
     group = family(kind)
     dtype = _dtype(kind)
-    if group in ("other", "nothing"):
+    if group in ("other", "nothing", "pixels"):
         return Column(name=name, kind="identifier") if is_unit else None
     if is_unit:
         return Column(name=name, kind="identifier", dtype=dtype if group in FAMILIES["identifier"] else None)

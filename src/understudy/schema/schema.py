@@ -43,6 +43,9 @@ class Schema:
             if column.name in seen:
                 raise UsageError(f"column {column.name!r} appears twice in the schema")
             seen.add(column.name)
+        for pixel in (pixel for column in self.columns for pixel in column.pixels):
+            if pixel.name in seen:
+                raise UsageError(f"column {pixel.name!r} has the name of an image's pixel; rename one of them")
         if all(column.kind == "identifier" for column in self.columns):
             raise UsageError("the schema has only identifiers, and those are never learned; declare another column")
         _check_groups(self.columns)
@@ -113,7 +116,8 @@ class Schema:
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns}
+        pixels = {pixel.name: pixel for column in self.columns for pixel in column.pixels}
+        return pixels | {column.name: column for column in self.columns}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,16 +125,17 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """The column called `name`."""
+        """The column called `name`; an image's pixels have names too."""
         if name not in self._by_name:
-            raise UsageError(f"the schema has no column {name!r}{nearest(name, self._by_name)}")
+            raise UsageError(f"the schema has no column {name!r}{nearest(name, self.names)}")
         return self._by_name[name]
 
-    @property
+    @cached_property
     def features(self) -> tuple[Column, ...]:
-        """Columns that are learned as features: neither identifiers nor the class label."""
+        """Columns that are learned as features: neither identifiers nor the class label. An image is its pixels."""
         skip = self.label if self.label_kind in ("binary", "multiclass") else None
-        return tuple(c for c in self.columns if c.kind != "identifier" and c.name != skip)
+        learned = (c for c in self.columns if c.kind != "identifier" and c.name != skip)
+        return tuple(part for column in learned for part in (column.pixels or (column,)))
 
     @property
     def label_kind(self) -> LabelKind:
@@ -230,6 +235,8 @@ def _check_label(schema: Schema) -> None:
     column = schema.column(schema.label)
     if column.kind == "identifier":
         raise UsageError(f"label column {schema.label!r} is an identifier, and those are never learned")
+    if column.kind == "image":
+        raise UsageError(f"label column {schema.label!r} is an image; a label is a class or a number")
     if column.kind not in CLASS_KINDS:
         if schema.positive is not None:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Tables in: CSV and Parquet files, pandas, polars and PyArrow frames.
+"""Tables in: CSV and Parquet files, pandas, polars and PyArrow frames; images also as NPZ files and folders of PNG files.
 
 What is wrong with a file (missing, empty, damaged, another header) is a public fact and gets one clear line. What is
 odd about its contents never raises: a cell that cannot be read as its column's kind counts as missing.
@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from understudy.errors import UsageError
 from understudy.schema.codec import table_columns
 from understudy.schema.columns import Column
+from understudy.schema.images import read_folder, read_npz
 from understudy.schema.schema import Schema
 from understudy.schema.types import family, value_type
 from understudy.schema.values import positions
@@ -38,6 +39,7 @@ _ACCEPTED = {  # families of a typed source that a kind can be read from
     "categorical": ("string", "integer", "float", "boolean"),
     "boolean": ("boolean", "integer", "float", "string"),
     "datetime": ("datetime", "string"),
+    "image": ("pixels",),
     "identifier": ("integer", "float", "string", "boolean", "datetime"),
 }
 _WORDS = {
@@ -46,12 +48,17 @@ _WORDS = {
     "boolean": "true/false",
     "string": "text",
     "datetime": "dates",
+    "pixels": "lists of whole numbers",
 }
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
-    """`csv` or `parquet`, by the ending of the name."""
+    """`csv`, `parquet` or `npz`, by the ending of the name; `folder` for a folder."""
+    if Path(path).is_dir():
+        return "folder"
     name = Path(path).name.lower()
+    if name.endswith(".npz"):
+        return "npz"
     if name.endswith(tuple(CSV_SUFFIXES)):
         return "csv"
     if name.endswith(PARQUET_SUFFIXES):
@@ -60,8 +67,19 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 
 def read_table(path: str | os.PathLike[str], schema: Schema | None = None) -> pd.DataFrame:
-    """A CSV or Parquet file as a frame; with a schema only its columns, in its order and with its types."""
-    if file_format(path) == "csv":
+    """A CSV or Parquet file as a frame; with a schema only its columns, in its order and with its types.
+
+    NPZ files and folders of images need a schema, since it says what the arrays and the folders' names are.
+    """
+    found = file_format(path)
+    if found in ("npz", "folder"):
+        if schema is None:
+            raise UsageError(f"{str(path)!r} is read by a schema; give one (--schema)")
+        if found == "folder" and not any(c.kind == "image" for c in schema.columns):
+            raise UsageError(f"table {str(path)!r} is not a file; a folder brings images, and the schema names none")
+        _require_file(path, folder=found == "folder")
+        return read_npz(path, schema) if found == "npz" else read_folder(path, schema)
+    if found == "csv":
         if schema is None:
             return _to_pandas(_read_csv(path, None))
         text = read_text(path, schema)
@@ -108,10 +126,12 @@ def check_types(found: pa.Schema, schema: Schema) -> None:
             raise column.problem(f"the table holds {_WORDS[kind]} there, but the schema says {column.kind}")
 
 
-def _require_file(path: str | os.PathLike[str]) -> None:
+def _require_file(path: str | os.PathLike[str], *, folder: bool = False) -> None:
     file = Path(path)
     if not file.exists():
         raise UsageError(f"table {str(path)!r} does not exist")
+    if folder:
+        return
     if not file.is_file():
         raise UsageError(f"table {str(path)!r} is not a file")
     try:
@@ -221,6 +241,9 @@ def _is_number(text: str) -> bool:
 
 def read_text(path: str | os.PathLike[str], schema: Schema) -> pa.Table:
     """The schema's columns of a CSV file as text, with the markers for missing values as nulls."""
+    images = [c for c in schema.columns if c.kind == "image"]
+    if images:
+        raise images[0].problem("images cannot come from CSV; use Parquet, NPZ or a folder of PNG files")
     header = csv_header(path)
     if len(header) == 1 and len(schema.columns) > 1 and (";" in header[0] or "\t" in header[0]):
         raise UsageError(f"table {str(path)!r}: the header has one column; separate columns by commas (or use .tsv)")

@@ -11,15 +11,25 @@ import pyarrow as pa
 
 from understudy.errors import UsageError
 
-Kind = Literal["continuous", "integer", "ordinal", "categorical", "boolean", "datetime", "identifier"]
+Kind = Literal["continuous", "integer", "ordinal", "categorical", "boolean", "datetime", "image", "identifier"]
 Value = str | int | float | bool
 
-KINDS: tuple[Kind, ...] = ("continuous", "integer", "ordinal", "categorical", "boolean", "datetime", "identifier")
+KINDS: tuple[Kind, ...] = (
+    "continuous",
+    "integer",
+    "ordinal",
+    "categorical",
+    "boolean",
+    "datetime",
+    "image",
+    "identifier",
+)
 NATURAL: dict[Kind, pa.DataType] = {
     "continuous": pa.float64(),
     "integer": pa.int64(),
     "boolean": pa.bool_(),
     "datetime": pa.timestamp("us"),
+    "image": pa.list_(pa.uint8()),
     "identifier": pa.int64(),
 }
 EXACT_INTEGERS = 2**53  # beyond this a float64 no longer holds every whole number
@@ -63,7 +73,7 @@ def parse_type(text: str) -> pa.DataType:
 
 
 def family(kind: pa.DataType) -> str:
-    """The coarse family of an Arrow type: integer, float, boolean, string, datetime, nothing or other."""
+    """The coarse family of an Arrow type: integer, float, boolean, string, datetime, pixels, nothing or other."""
     if pa.types.is_dictionary(kind):
         return family(kind.value_type)
     if pa.types.is_integer(kind):
@@ -76,6 +86,8 @@ def family(kind: pa.DataType) -> str:
         return "string"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return "datetime"
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return "pixels" if pa.types.is_integer(kind.value_type) else "other"
     return "nothing" if pa.types.is_null(kind) else "other"
 
 
@@ -87,6 +99,7 @@ FAMILIES: dict[Kind, tuple[str, ...]] = {
     "categorical": ("string", "integer", "float", "boolean"),
     "boolean": ("boolean", "integer", "float"),
     "datetime": ("datetime",),
+    "image": ("pixels",),
     "identifier": ("integer", "float", "string"),
 }
 

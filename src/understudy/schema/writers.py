@@ -30,8 +30,10 @@ class TableWriter:
         self.format = file_format(path)
         if self.path.name.lower().endswith((".gz", ".tsv")):
             raise UsageError(f"{str(path)!r}: tables are written as .csv or .parquet")
-        if self.path.is_dir():
+        if self.format == "folder":
             raise UsageError(f"{str(path)!r} is a folder; give the name of a file")
+        if self.format == "npz" or (self.format == "csv" and any(c.kind == "image" for c in codec.schema.columns)):
+            raise UsageError(f"{str(path)!r}: tables are written as .csv or .parquet, images as .parquet only")
         self._part = self.path.with_name(f".{self.path.name[:80]}.{secrets.token_hex(4)}.part")
         self._file: pa.NativeFile | None = None
         self._writer: pq.ParquetWriter | pa_csv.CSVWriter | None = None

@@ -1,0 +1,81 @@
+"""Images through whole fits: every method takes them, samples go to Parquet and to a PNG grid, the evaluation sees pictures."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy import cli
+from understudy.evaluate import evaluate
+from understudy.schema import Column, Schema, check, read_table
+from understudy.schema.images import decode_png
+
+from ..conformance.tables import DIRECTIONS, TINY
+
+SIDE = 4
+SCHEMA = Schema(
+    columns=(
+        Column(name="pixels", kind="image", height=SIDE, width=SIDE),
+        Column(name="digit", kind="categorical", categories=(0, 1)),
+    ),
+    label="digit",
+)
+
+
+def digits(rows=80, seed=0):
+    """Class 0 is bright on the left, class 1 on the right."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 2, rows)
+    images = rng.integers(0, 60, (rows, SIDE, SIDE))
+    for number, digit in enumerate(classes):
+        images[number, :, 2 * digit : 2 * digit + 2] += 180
+    return pd.DataFrame({"pixels": list(images.astype(np.uint8).reshape(rows, -1)), "digit": classes})
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    estimator = us.method("g-pate")(epsilon=50.0, **DIRECTIONS, seed=0)
+    return estimator.fit(digits(400), SCHEMA).save(tmp_path_factory.mktemp("fits") / "model")
+
+
+@pytest.mark.parametrize("name", ["g-pate-as-published", "pate-gan", "mean-embedding", "independent"])
+def test_other_methods_take_images(name):
+    options = {"g-pate-as-published": DIRECTIONS, "pate-gan": TINY}.get(name, {})
+    estimator = us.method(name)(epsilon=5.0, **{"seed": 0} | options)
+    sample = estimator.fit(digits(), SCHEMA).sample(12, seed=1)
+    assert check(sample, SCHEMA, strict=True) == [] and len(sample) == 12
+    assert {cell.dtype for cell in sample["pixels"]} == {np.dtype(np.uint8)} and estimator.certificate.valid
+
+
+def test_samples_look_like_their_class(model):
+    """At epsilon 50 the paid class means show on which side a class is bright."""
+    for digit in (0, 1):
+        sample = us.load(model).sample(100, seed=2, where={"digit": digit})
+        sides = np.stack(sample["pixels"].to_list()).reshape(-1, SIDE, 2, 2).mean(axis=(0, 1, 3))
+        assert np.argmax(sides) == digit and set(sample["digit"]) == {digit}
+
+
+def test_the_command_writes_parquet_and_png(model, tmp_path, capsys):
+    def run(out, *more):
+        return cli.run(["sample", str(model), "--out", str(tmp_path / out), *more])
+
+    assert run("a.parquet", "--rows", "30", "--quiet") == 0
+    assert len(read_table(tmp_path / "a.parquet", SCHEMA)) == 30 and check(tmp_path / "a.parquet", SCHEMA) == []
+    capsys.readouterr()
+    assert run("a.png", "--rows", "10", "--seed", "1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 10
+    assert decode_png((tmp_path / "a.png").read_bytes()).shape == (2 * (SIDE + 1) + 1, 5 * (SIDE + 1) + 1, 1)
+    assert run("b.png", "--rows", "3", "--where", "digit=1") == 0
+    assert decode_png((tmp_path / "b.png").read_bytes()).shape == (SIDE + 2, 3 * (SIDE + 1) + 1, 1)
+    for out in ("c.csv", "c.npz"):
+        assert run(out, "--rows", "3") == 2
+        assert "images as .parquet only" in capsys.readouterr().err and not (tmp_path / out).exists()
+    assert run("d.png", "--rows", "1") == 2 and "2 classes" in capsys.readouterr().err
+
+
+def test_the_evaluation_sees_pictures():
+    found = evaluate(digits(60, 1), digits(60, 2), SCHEMA, train=digits(60, 3), metrics=())
+    assert found.images is not None and (found.images.height, found.images.width) == (SIDE, SIDE)
+    assert found.images.accuracy_b.mean > 0.9
