@@ -1,14 +1,16 @@
 """smartnoise-synth as a command for `understudy audit --external`.
 
-    understudy audit --external "python benchmarks/external/smartnoise.py {input} {output} --rows {rows} --seed {seed} --count {count}
-        --epsilon 1" --epsilon 1 --delta 1e-5 --target worst-case --attack querybased --runs 1000 --out audit/
+    understudy audit --external "python benchmarks/external/smartnoise.py {input} {output} --rows {rows} --seed {seed}
+        --count {count} --epsilon 1" --epsilon 1 --delta 1e-5 --target worst-case --attack querybased --runs 1000 --out audit/
 
-Install smartnoise-synth into an environment of its own and name that environment's Python. `--columns` says how the tool learns what
-is public: `bounds` (all columns lie in `--lower`, `--upper`, told beforehand), `categorical` (values are read from the table by the
-tool itself, as in its documentation's first example), `estimate` (bounds found by the tool, `--preprocessor` of epsilon).
+Install smartnoise-synth into an environment of its own and name that environment's Python. `--columns` says how the tool
+learns what is public: `bounds` (all columns lie in `--lower`, `--upper`, told beforehand), `categorical` (the tool reads the
+values from the table, as in its README and when it is told nothing), `estimate` (the tool finds bounds, for `--preprocessor`
+of epsilon).
 
-Its PATE-GAN uses one teacher per 1,000 rows and so none for a table of a few; `--teachers` overrides that number, as the published
-audit did (Ganev et al. 2025 use two). Nothing else of the tool is changed. Whole-number columns are rounded on the way out.
+Its PATE-GAN uses one teacher per 1,000 rows and so none for a table of a few; `--teachers` overrides that number, as the
+published audit did (Ganev et al. 2025 use two). Nothing else of the tool is changed. Whole-number columns are rounded on
+the way out.
 """
 
 import argparse

@@ -55,6 +55,7 @@ def test_a_generator_that_copies_rows_is_found_out(tmp_path, capsys):
     assert code == 1, err
     assert "VIOLATION FOUND" in out and "200/200" in err
     result = AuditResult.load(tmp_path / "out" / "audit.json")
+    assert result.method == "external command generator.py" and "{seed}" in result.options["command"]
     assert result.violated and result.outcomes[0].bound("clopper-pearson").epsilon > 2.0
     assert "Violation found" in (tmp_path / "out" / "audit.html").read_text("utf-8")
     assert not list((tmp_path / "out").glob("*.part"))
@@ -80,6 +81,8 @@ def test_an_interrupted_audit_goes_on_where_it_stopped(tmp_path, capsys):
     # The same folder serves another audit only if the old one is thrown away.
     other = [word if word != "3" else "4" for word in words]
     assert "another audit" in refused(capsys, *other, "--resume")
+    changed = [word + " more" if isinstance(word, str) and "{input}" in word else word for word in words]
+    assert "another audit" in refused(capsys, *changed, "--resume")
     assert run(capsys, *other, "--overwrite", "--quiet")[0] == 0
 
 

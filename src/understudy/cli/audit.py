@@ -133,7 +133,7 @@ def audit(
         source = External(external, rows, timeout, jobs or None)
     with bar("shadow fits", runs // 2 * 2, quiet or as_json) as advance:
         result = run_audit(
-            name_of(external) if external is not None else method or METHOD,
+            external if external is not None else method or METHOD,
             epsilon=claimed,
             delta=at,
             options=settings(pairs or ()),
@@ -154,10 +154,11 @@ def audit(
             batch=EXTERNAL_RUNS if source is not None else 200,
             jobs=1 if source is not None else jobs or cores(),
         )
-    if source is not None and source.remarks:
+    if external is not None and source is not None:
         from dataclasses import replace
 
-        result = replace(result, notes=(*result.notes, *source.remarks))
+        notes = (*result.notes, *source.remarks)
+        result = replace(result, method=name_of(external), options={"command": external}, notes=notes)
     files = write(result, out)
     if not quiet:
         show(result.to_dict(), lambda: text(result, files), as_json)
@@ -203,8 +204,13 @@ def cores() -> int:
 
 
 def name_of(command: str) -> str:
-    """How the page calls an outside command: as it was typed, shortened."""
-    return command if len(command) <= 100 else command[:99] + "…"
+    """How the page calls an outside command: by the program or script before its first placeholder."""
+    from understudy.audit.external import words_of
+
+    words = words_of(command)
+    first = next(number for number, word in enumerate(words) if "{" in word)
+    plain = [word for word in words[:first] if not word.startswith("-")]
+    return f"external command {Path(plain[-1]).name}" if plain else "external command"
 
 
 def steps(advance: Any) -> Any:
