@@ -1,0 +1,72 @@
+"""Shadow fits per second, side by side and one at a time, in the same run.
+
+    python benchmarks/audit_speed.py [--fits 200] [--singles 5] [--rounds 100]
+
+The worst-case table, PATE-GAN, two teachers, 100 rounds. One-at-a-time fits are warm: the first, which compiles, is not counted,
+and the number of rows is declared public so that shards have one capacity and none compiles again. CPU seconds are given beside
+wall seconds, because the machine may be shared. Results go to benchmarks/results/audit-speed.json.
+"""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from understudy import parallel
+from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.audit.targets import worst_case
+from understudy.fit import fit
+from understudy.private import SeededNoise
+from understudy.recipes.pate_gan import PateGan
+
+RESULTS = Path(__file__).resolve().parent / "results" / "audit-speed.json"
+
+
+def timed(work: Any) -> tuple[float, float]:
+    wall, cpu = time.monotonic(), time.process_time()
+    work()
+    return time.monotonic() - wall, time.process_time() - cpu
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fits", type=int, default=200)
+    parser.add_argument("--singles", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=100)
+    options = parser.parse_args()
+    pair = worst_case()
+    many = PateGan(epsilon=1.0, rounds=options.rounds, teachers=2)
+    single = PateGan(
+        epsilon=1.0, rounds=options.rounds, teachers=200, seed=0
+    )  # 200 teachers of 4 rows: one capacity for all
+
+    def together(seed: int) -> Any:
+        return lambda: sample_tables(shadow_fits(estimator, pair.with_, schema, options.fits, seed=seed), 1000, seed)
+
+    def alone(seed: int) -> Any:
+        return lambda: fit(estimator, pair.with_, schema, noise=SeededNoise(seed)).sample(1000, seed=seed)
+
+    first = timed(together(0))
+    batch = timed(together(1))
+    timed(alone(0))
+    singles = [timed(alone(seed)) for seed in range(1, options.singles + 1)]
+    wall, cpu = (sum(one[k] for one in singles) / len(singles) for k in (0, 1))
+    result = {
+        "cores": parallel.cores(),
+        "rounds": options.rounds,
+        "first batch with compilation": {"fits": options.fits, "wall": first[0], "cpu": first[1]},
+        "batch": {"fits": options.fits, "wall": batch[0], "cpu": batch[1], "cpu per fit": batch[1] / options.fits},
+        "one at a time": {"fits": len(singles), "wall per fit": wall, "cpu per fit": cpu},
+        "times as many per CPU second": cpu / (batch[1] / options.fits),
+        "times as many per second": wall / (batch[0] / options.fits),
+        "2,000 fits, CPU seconds": first[1] + (2000 - options.fits) * batch[1] / options.fits,
+    }
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
