@@ -3,7 +3,7 @@
 This file turns every way a command can end into an exit code and at most one line on standard error:
 
     0    done
-    1    a check ran and the answer is no (`certificate verify`)
+    1    a check ran and the answer is no (`certificate verify`, `audit`)
     2    something the user can mend: an option, a file, a schema, a full disk
     70   a defect of ours; the message carries no text of the exception, because that may quote a private row
     130  interrupted

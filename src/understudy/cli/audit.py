@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
 from understudy.cli._progress import bar
-from understudy.cli._recipe import DEFAULT_DELTA, Delta, Epsilon, Setting
+from understudy.cli._recipe import DEFAULT_DELTA, Setting
 from understudy.errors import UsageError
 
 
@@ -31,7 +31,13 @@ BATCHES = "batches"
 EXTERNAL_RUNS = 25  # fits of an outside command between two kept batches
 
 Method = Annotated[
-    str | None, typer.Option("--method", help=f"Name of the method.  [default: {METHOD}]", show_default=False)
+    str | None, typer.Option("--method", help=f"Name of the method. (default: {METHOD})", show_default=False)
+]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", help="Claimed epsilon of the whole fit.", show_default=False)
+]
+Delta = Annotated[
+    float | None, typer.Option("--delta", help=f"Claimed delta (default: {DEFAULT_DELTA:g}).", show_default=False)
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Table (.csv, .parquet).", show_default=False)]
@@ -48,7 +54,7 @@ def audit(
         list[str] | None,
         typer.Option(
             "--threat",
-            help="What the attacker sees: black-box, model-box, wall-box. May be repeated.  [default: what the attack needs]",
+            help="What the attacker sees: black-box, model-box, wall-box. May be repeated. (default: what the attack needs)",
             show_default=False,
         ),
     ] = None,
@@ -57,7 +63,7 @@ def audit(
         typer.Option(
             "--attack",
             help="querybased, groundhog, histogram, correlation, artifact, answers, likelihood-ratio. May be repeated.  "
-            "[default: querybased; groundhog for a record]",
+            "(default: querybased; groundhog for a record)",
             show_default=False,
         ),
     ] = None,
@@ -73,7 +79,7 @@ def audit(
     row: Annotated[
         int | None,
         typer.Option(
-            "--row", help="Row of --data, from 0.  [default: the one furthest from the others]", show_default=False
+            "--row", help="Row of --data, from 0. (default: the one furthest from the others)", show_default=False
         ),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", help="Shadow fits, half with the target and half without.")] = 2000,
