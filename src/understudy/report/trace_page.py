@@ -110,7 +110,7 @@ def _losses(root: Node) -> str:
     drawing = line_chart("Cross entropy of teachers on real rows", series, x_label="round", y_label="cross entropy")
     caption = (
         "Mean of -log(probability of real) over real rows. What to see: teachers know their own rows a little better than "
-        "the others do. Two lines that coincide mean that all teachers learned from the same rows."
+        "the others do. Equal figures in every round mean that all teachers learned from the same rows."
     )
     table = page.table(
         "Cross entropy", ["Round", "Own shard", "Other teachers"], [[figure(p[i], 5) for i in range(3)] for p in points]
