@@ -38,10 +38,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     options = parser.parse_args()
     pair = worst_case()
-    many = PateGan(epsilon=1.0, rounds=options.rounds, teachers=2)
-    single = PateGan(
-        epsilon=1.0, rounds=options.rounds, teachers=200, seed=0
-    )  # 200 teachers of 4 rows: one capacity for all
+    schema = replace(pair.schema, rows=len(pair.with_))
+    estimator = PateGan(epsilon=1.0, rounds=options.rounds, teachers=2)
 
     def together(seed: int) -> Any:
         return lambda: sample_tables(shadow_fits(estimator, pair.with_, schema, options.fits, seed=seed), 1000, seed)
