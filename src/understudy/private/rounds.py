@@ -138,7 +138,7 @@ def program(mechanism: Mechanism) -> Mechanism:
 
 
 def advance_together(
-    conversations: Sequence[Conversation], generator: Generator, states: State, keys: PRNGKeyArray
+    conversations: Sequence[Conversation], generator: Generator, states: State, keys: Any
 ) -> Release[tuple[State, Any]]:
     """`advance` for many conversations in one compiled program; `states` and `keys` are stacked along a first axis.
 
@@ -177,8 +177,8 @@ def stack(trees: Sequence[Any]) -> Any:
         unequal = (sizes != sizes[0]).any(axis=0)
         shape = np.where(unequal, -(-sizes.max(axis=0) // STEP) * STEP, sizes.max(axis=0)).astype(int)
         joined = np.zeros((len(arrays), *shape), arrays[0].dtype)
-        for place, array in zip(joined, arrays, strict=True):
-            place[tuple(slice(size) for size in array.shape)] = array
+        for number, array in enumerate(arrays):
+            joined[(number, *(slice(size) for size in array.shape))] = array
         return joined
 
     return jax.tree.map(join, *trees)

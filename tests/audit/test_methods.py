@@ -1,0 +1,59 @@
+"""The short audit: every private method is attacked, and the same attacks find its noise-free version.
+
+"Not violated" is all that an audit can say; what makes it worth saying is the second test.
+"""
+
+import numpy as np
+import pytest
+
+from understudy.audit import shadow
+from understudy.audit.run import run_audit
+from understudy.estimators import METHODS, method
+
+from .mutants import NoNoise
+
+# Sizes that make a fit quick, for the methods that have them; they do not enter the guarantee.
+SMALL = {
+    "rounds": 3,
+    "judged": 8,
+    "practice": 8,
+    "teacher_steps": 1,
+    "student_steps": 2,
+    "generator_steps": 1,
+    "batch": 8,
+}
+SMALL |= {"hidden": 4, "latent": 2, "student_hidden": 4, "teachers": 2, "steps": 5}
+PRIVATE = [name for name in METHODS if not method(name)().void_reason]
+
+
+def audit(name, **settings):
+    known = method(name)().get_params()
+    options = {option: value for option, value in SMALL.items() if option in known}
+    return run_audit(name, epsilon=1.0, options=options, rows=200, seed=11, **settings)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_no_violation_is_found(name):
+    """Table, artifact and every answer. The bounds hold together with confidence 1 - 1e-6, which is the false-failure rate."""
+    result = audit(
+        name,
+        target="worst-case",
+        threats=("black-box", "model-box", "wall-box"),
+        attacks=("querybased", "artifact", "likelihood-ratio"),
+        runs=200,
+        confidence=1.0 - 1e-6,
+    )
+    assert result.epsilon == 1.0 and len(result.outcomes) == 3
+    assert not result.violated
+    for outcome in result.outcomes:
+        assert all(np.isfinite(bound.epsilon) and bound.epsilon <= bound.largest for bound in outcome.bounds)
+        assert outcome.bound("clopper-pearson").largest > 0.0
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_the_noise_free_version_is_caught(name, monkeypatch):
+    """The synthetic table alone gives it away: 95 % bound above the claim in every repetition we made."""
+    monkeypatch.setattr(shadow, "SeededNoise", NoNoise)
+    result = audit(name, target="worst-case", runs=200)
+    assert result.violated
+    assert result.outcomes[0].bound("clopper-pearson").epsilon > 1.0

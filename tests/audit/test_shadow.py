@@ -1,0 +1,97 @@
+"""Shadow fits are fits: side by side they compute what one after the other computes."""
+
+import jax
+import numpy as np
+import pytest
+
+from understudy.accounting import Ledger
+from understudy.audit.shadow import Tables, groups, open_fit, sample_tables, shadow_fits
+from understudy.audit.targets import made_up, record_pair, remote_rows, tightest
+from understudy.errors import UsageError
+from understudy.private import SeededNoise
+from understudy.private.rounds import advance_together, stack
+from understudy.recipes.independent import Independent
+from understudy.recipes.pate_gan import PateGan
+
+TINY = {
+    "rounds": 3,
+    "judged": 4,
+    "practice": 4,
+    "teacher_steps": 2,
+    "student_steps": 2,
+    "generator_steps": 1,
+    "batch": 4,
+}
+TINY |= {"hidden": 4, "latent": 2, "student_hidden": 4, "teachers": 2}
+
+
+@pytest.fixture(scope="module")
+def opened():
+    pair, estimator, noise = made_up("worst-case"), PateGan(**TINY), SeededNoise(5)
+    plan, tables = estimator.plan(pair.schema), Tables(pair.with_, pair.schema)
+    return [open_fit(estimator, tables.fresh(), pair.schema, plan, noise, None) for _ in range(4)]
+
+
+def test_rounds_together_equal_rounds_apart(opened):
+    """Threefry keys, whose draws do not depend on the batch; answers and states agree up to rounding."""
+    generator = opened[0].opening.generator
+    capacities = {one.opening.mechanism.capacity for one in opened}
+    assert len(capacities) > 1 and groups(opened) == [[0, 1, 2, 3]]
+    keys = jax.random.split(jax.random.key(0), 4)
+    hints = [jax.tree.map(lambda v: np.asarray(v, np.float32), one.opening.hints) for one in opened]
+    states = [generator.init(key, hint) for key, hint in zip(keys, hints, strict=True)]
+    secrets = [one.conversation._secret_state() for one in opened]
+    together, info = advance_together([one.conversation for one in opened], generator, stack(states), keys).value
+    for number, one in enumerate(opened):
+        assert one.conversation.done == 3
+        one.conversation._restore(secrets[number])
+        apart, info_apart = one.conversation.advance(generator, states[number], keys[number]).value
+        for name in info_apart:
+            np.testing.assert_allclose(info[name][number], info_apart[name], rtol=1e-4, atol=1e-5)
+        for many, single in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
+            np.testing.assert_allclose(many[number], single, rtol=1e-3, atol=1e-4)
+
+
+def test_every_fit_is_charged(opened):
+    ledgers = [one.conversation._ledger for one in opened]
+    assert len({id(ledger) for ledger in ledgers}) == 4
+    for ledger in ledgers:
+        assert isinstance(ledger, Ledger) and "teacher votes" in {charge.purpose for charge in ledger.spent}
+
+
+def test_stacking_fills_up_with_nothing():
+    joined = stack([np.ones((2, 3)), np.ones((2, 5))])
+    assert joined.shape == (2, 2, 64) and joined.sum() == 16
+    assert stack([np.ones((2, 3))] * 2).shape == (2, 2, 3)
+
+
+def test_tables_look_like_samples():
+    pair = made_up("person")
+    fitted = shadow_fits(Independent(epsilon=50.0), pair.with_, pair.schema, 3, seed=1)
+    tables = sample_tables(fitted, 50, seed=1)
+    assert [list(table) for table in tables] == [["a", "b", "c", "who"]] * 3
+    assert all(len(table) == 50 and set(np.unique(table[["a", "b", "c"]])) <= {0, 1} for table in tables)
+    assert not tables[0].equals(tables[1])
+    again = sample_tables(shadow_fits(Independent(epsilon=50.0), pair.with_, pair.schema, 3, seed=2), 50, seed=1)
+    assert not again[0].equals(tables[0])
+
+
+def test_pairs_are_neighbours():
+    for name in ("worst-case", "lonely", "corner", "rare-class", "numeric"):
+        pair = made_up(name)
+        assert len(pair.with_) == len(pair.without) + 1
+        assert pair.with_[: len(pair.without)].equals(pair.without)
+    person = made_up("person")
+    assert person.with_["who"].nunique() == person.without["who"].nunique() + 1
+    assert tightest("independent").name == "lonely" and tightest("pate-gan").name == "corner"
+    with pytest.raises(UsageError, match="--target"):
+        made_up("nobody")
+
+
+def test_the_record_furthest_from_the_others_is_found():
+    pair = made_up("numeric")
+    frame = pair.with_.sample(frac=1.0, random_state=0).reset_index(drop=True)
+    where = int(np.flatnonzero(frame["a"] == 1)[0])
+    assert remote_rows(frame, pair.schema, 1)[0] == where
+    without = record_pair(frame, pair.schema, where).without
+    assert len(without) == 4 and without["a"].sum() == 0
