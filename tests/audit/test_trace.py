@@ -15,7 +15,15 @@ import pytest
 
 from understudy.accounting import pate, price
 from understudy.audit import inside, recount
-from understudy.audit.trace import check_accountant, check_losses, make_estimator, told, trace
+from understudy.audit.trace import (
+    check_accountant,
+    check_losses,
+    check_partition,
+    make_estimator,
+    told,
+    torn_units,
+    trace,
+)
 from understudy.errors import UsageError
 from understudy.generators.pate_gan import Judgement
 from understudy.private import SecureNoise
@@ -214,6 +222,14 @@ def test_redrawn_shards_move():
 
 def test_mixing_is_seen():
     assert all(look(Averaging)[2])
+
+
+def test_a_person_whose_rows_are_torn_apart_is_seen(correct):
+    whom, units = ((0, 0), (0, 1), (1, 0)), np.array([7, 7, 8, 7], np.uint64)
+    assert torn_units(whom, [{1, 2}, {3}, {4}], units) == 0  # another class has an ensemble of its own
+    assert torn_units(whom, [{1}, {2, 3}, {4}], units) == 1
+    assert check_partition(correct.teachers, 0, 0, 3, 0).passed
+    assert not check_partition(correct.teachers, 0, 0, 3, 1).passed
 
 
 def test_losses_by_hand():

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from understudy.errors import UsageError
 from understudy.private.mechanisms.teacher_votes import Teachers
 from understudy.private.partition import Shards
 from understudy.schema import Encoded
@@ -38,8 +37,6 @@ def deal(mechanism: Any, encoded: Encoded, units: Any, row_level: bool, noise: A
     numbers = np.arange(1, len(encoded.rows) + 1, dtype=np.float32)[:, None]
     numbered = encoded._replace(rows=np.concatenate([encoded.rows, numbers], axis=1))
     data, held = mechanism.prepare(numbered, units, row_level, noise)
-    if not isinstance(data, Shards):
-        raise UsageError("a trace follows teachers that hold shards of rows; this method has none")
     rows = np.asarray(data.rows)
     filled = np.rint(rows[..., -1] * np.asarray(data.mask)).astype(np.int64)
     teachers = teachers_in(held)
@@ -49,10 +46,8 @@ def deal(mechanism: Any, encoded: Encoded, units: Any, row_level: bool, noise: A
 
 def teachers_in(held: Any) -> Teachers:
     """The teachers inside whatever a mechanism carries from round to round."""
-    for part in jax.tree.leaves(held, is_leaf=_is_teachers):
-        if _is_teachers(part):
-            return part
-    raise UsageError("a trace follows teachers of one layer, as in PATE-GAN; this method has none")
+    found: Teachers = next(part for part in jax.tree.leaves(held, is_leaf=_is_teachers) if _is_teachers(part))
+    return found
 
 
 def put(held: Any, teachers: Teachers) -> Any:

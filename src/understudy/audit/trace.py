@@ -31,6 +31,7 @@ from understudy.estimators import method as method_called
 from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
 from understudy.private import Curator, PrivateTable, SecureNoise
 from understudy.private.mechanisms.published_votes import PublishedVotes
+from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import digest
 from understudy.schema import Schema
 
@@ -102,8 +103,8 @@ def trace(
     _, _, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
     mechanism: Any = opening.mechanism
     encoded = curator._encoded
-    if mechanism is None or encoded is None or not hasattr(mechanism, "prepare"):
-        raise UsageError(f"--method {estimator.method} has no teachers; a trace follows teachers")
+    if encoded is None or not isinstance(mechanism, TeacherVotes | PublishedVotes):
+        raise UsageError(f"--method {estimator.method} has no teachers that vote; a trace follows PATE-GAN's")
     dealt = deal(mechanism, encoded, table._unit_ids(), schema.unit is None, noise)
     key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
     state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
@@ -163,7 +164,7 @@ def trace(
         accountant=tuple(spend.points),
         moments=moments,
         checks=(
-            check_partition(teachers, moved, mixed, len(curve)),
+            check_partition(teachers, moved, mixed, len(curve), torn_units(whom, seen, table._unit_ids())),
             check_losses(curve, teachers),
             check_accountant(spend.points, moments),
         ),
@@ -248,11 +249,21 @@ def told(whom: tuple[tuple[int, int], ...], numbers: np.ndarray, seen: list[set[
     )
 
 
-def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, looks: int) -> Check:
+def torn_units(whom: tuple[tuple[int, int], ...], seen: list[set[int]], units: np.ndarray) -> int:
+    """Units whose rows of one class were seen by more than one teacher of that class: one person would have many votes."""
+    holders = Counter(
+        (c, unit) for (c, _), rows in zip(whom, seen, strict=True) for unit in {units[row - 1] for row in rows}
+    )
+    return sum(count > 1 for count in holders.values())
+
+
+def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, looks: int, torn: int) -> Check:
     shared = sum(one.shared for one in teachers)
     wrong = []
     if shared:
         wrong.append(f"rows are seen by more than one teacher ({shared} times)")
+    elif torn:
+        wrong.append(f"rows of one unit and class are seen by more than one teacher ({torn} units)")
     if moved:
         wrong.append(f"teachers saw other rows than at first in {moved} of {looks} rounds looked at")
     if mixed:
