@@ -1,0 +1,275 @@
+"""Fit time, memory and quality on Adult beside other packages' marginal methods, measured in one run.
+
+    python benchmarks/peers.py --data DIR --python ENV/bin/python [--python OTHER/bin/python]
+
+Each method is fitted in a process of its own, one after the other, on the same training rows with the same public bounds and
+categories at (1, 1e-5). The environments given by --python hold smartnoise-synth and / or dpmm; a package that none of them
+holds is left out and named. `fit` is the wall time of the fit alone; processor time (with children) and the peak of resident
+memory cover importing, reading and encoding, too. All rows are scored by the same models on the same held-out real rows.
+Peers run with their defaults, except for public bounds, categories and twenty bins per numeric column.
+Results go to benchmarks/results/peers.json and peers.md.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EPSILON, DELTA, BINS = 1.0, 1e-5, 20
+SCORED = 20_000  # rows that the models are trained on
+OURS = ("independent", "mst", "aim", "mean-embedding", "pate-gan")
+PEERS = (
+    ("smartnoise mst", "snsynth"),
+    ("smartnoise aim", "snsynth"),
+    ("dpmm mst", "dpmm"),
+    ("dpmm aim", "dpmm"),
+    ("dpmm priv-bayes", "dpmm"),
+)
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def fit_ours(method: str, job: dict) -> tuple[float, object]:
+    import understudy as us
+    from understudy.bench import registry
+
+    split = registry.load("adult", data=job["data"], seed=job["seed"])
+    started = time.perf_counter()
+    model = us.method(method)(epsilon=EPSILON, delta=DELTA, seed=job["seed"]).fit(split.train, split.schema)
+    spent = time.perf_counter() - started
+    return spent, lambda: model.sample(len(split.train), seed=job["seed"])
+
+
+def fit_smartnoise(method: str, job: dict) -> tuple[float, object]:
+    import pandas as pd
+    from snsynth import Synthesizer
+    from snsynth.transform import BinTransformer, LabelTransformer, TableTransformer
+
+    frame = pd.read_csv(job["train"], keep_default_na=False)
+    columns = [
+        BinTransformer(bins=BINS, **facts) if "lower" in facts else LabelTransformer(nullable=False)
+        for facts in job["columns"].values()
+    ]
+    started = time.perf_counter()
+    synthesizer = Synthesizer.create(method, epsilon=EPSILON, delta=DELTA)
+    synthesizer.fit(frame, transformer=TableTransformer(columns))
+    return time.perf_counter() - started, lambda: synthesizer.sample(len(frame))
+
+
+def fit_dpmm(method: str, job: dict) -> tuple[float, object]:
+    import pandas as pd
+    from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
+
+    pipeline = {"mst": MSTPipeline, "aim": AIMPipeline, "priv-bayes": PrivBayesPipeline}[method]
+    frame = pd.read_csv(job["train"], keep_default_na=False)
+    for name, facts in job["columns"].items():
+        if "categories" in facts:
+            frame[name] = pd.Categorical(frame[name], categories=facts["categories"])
+    started = time.perf_counter()
+    model = pipeline(epsilon=EPSILON, delta=DELTA, n_bins=BINS)
+    model.fit(frame, domain=job["columns"])
+    return time.perf_counter() - started, lambda: model.generate(n_records=len(frame))
+
+
+def work(name: str, job: dict) -> None:
+    """In a process of its own: fit, write down what it took, then draw rows."""
+    package, _, method = name.partition(" ")
+    fit = {"smartnoise": fit_smartnoise, "dpmm": fit_dpmm}.get(package)
+    started = time.perf_counter()
+    spent, draw = fit(method, job) if fit else fit_ours(name, job)
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    figures = {
+        "fit_seconds": spent,
+        "wall_seconds": time.perf_counter() - started,
+        "cpu_seconds": sum(own.ru_utime + own.ru_stime for own in usage),
+        "peak_megabytes": max(own.ru_maxrss for own in usage) / 1024,
+    }
+    rows = draw()
+    rows.to_csv(job["rows"], index=False)
+    Path(job["figures"]).write_text(json.dumps(figures))
+
+
+def score(rows, split) -> dict[str, float]:
+    """AUROC on the real test rows of models trained on generated ones."""
+    import warnings
+
+    import xgboost
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.naive_bayes import BernoulliNB
+    from sklearn.preprocessing import MinMaxScaler
+
+    from understudy.schema import Codec
+
+    codec = Codec(split.schema)
+    rows = rows.sample(min(len(rows), SCORED), random_state=0)
+    (x, y), (x_test, y_test) = codec.encode(rows), codec.encode(split.test)
+    scale = MinMaxScaler().fit(x)
+    models = {
+        "logistic regression": LogisticRegression(max_iter=300),
+        "linear discriminant": LinearDiscriminantAnalysis(),
+        "Bernoulli naive Bayes": BernoulliNB(binarize=0.5),
+        "gradient boosting": xgboost.XGBClassifier(n_estimators=100, max_depth=5, learning_rate=0.1, n_jobs=1),
+    }
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, model in models.items():
+            model.fit(scale.transform(x), y)
+            found[name] = float(roc_auc_score(y_test, model.predict_proba(scale.transform(x_test))[:, 1]))
+    return found
+
+
+def prepare(folder: Path, data: str, seed: int) -> tuple[dict, object]:
+    """Training rows as text for environments without our readers; missing categories become a category."""
+    from understudy.bench import registry
+
+    split = registry.load("adult", data=data, seed=seed)
+    columns: dict[str, dict] = {}
+    frame = split.train.copy()
+    for column in split.schema.columns:
+        if column.kind == "integer":
+            columns[column.name] = {"lower": column.bounds[0], "upper": column.bounds[1]}
+        else:
+            frame[column.name] = frame[column.name].astype(object).where(frame[column.name].notna(), "missing")
+            columns[column.name] = {
+                "categories": [*map(str, column.categories), *(["missing"] if column.missing else [])]
+            }
+    frame.to_csv(folder / "train.csv", index=False)
+    return {"data": data, "seed": seed, "train": str(folder / "train.csv"), "columns": columns}, split
+
+
+def read_rows(path: Path, split):
+    """Generated rows in the schema's terms; peers return numbers as floats and the missing category as text."""
+    import numpy as np
+    import pandas as pd
+
+    rows = pd.read_csv(path, keep_default_na=False)
+    for column in split.schema.columns:
+        if column.kind == "integer":
+            numbers = pd.to_numeric(rows[column.name], errors="coerce").fillna(column.bounds[0])
+            rows[column.name] = np.clip(numbers.round(), *column.bounds).astype(np.int64)
+        else:
+            texts = rows[column.name].astype(object)
+            rows[column.name] = texts.where(~texts.isin(["missing", ""]), None)
+    return rows
+
+
+def run(name: str, python: str, job: dict, folder: Path, timeout: float) -> dict:
+    """One method in one process; what goes wrong is part of the result."""
+    own = job | {"rows": str(folder / "rows.csv"), "figures": str(folder / "figures.json")}
+    for key in ("rows", "figures"):
+        Path(own[key]).unlink(missing_ok=True)
+    (folder / "job.json").write_text(json.dumps(own))
+    command = [python, str(Path(__file__).resolve()), "--worker", name, "--job", str(folder / "job.json")]
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+    single |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+    before = children_seconds()
+    try:
+        done = subprocess.run(
+            command, env=os.environ | single, capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        spent = children_seconds() - before
+        return {"error": f"stopped after {timeout:.0f} s, {spent:.0f} s of processor time", "cpu_seconds": spent}
+    if not Path(own["figures"]).exists():
+        return {"error": (done.stderr.strip().splitlines() or ["ended without a message"])[-1]}
+    return json.loads(Path(own["figures"]).read_text())
+
+
+def children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def holds(python: str, package: str) -> str:
+    """The version of a package in an environment, or nothing."""
+    distribution = {"snsynth": "smartnoise-synth"}.get(package, package)
+    line = f"import importlib.metadata as m; print(m.version({distribution!r}))"
+    done = subprocess.run([python, "-c", line], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def table(record: dict) -> str:
+    models = next((list(r["auroc"]) for r in record["methods"].values() if "auroc" in r), [])
+    lines = [
+        "| method | fit (s) | processor (s) | peak memory (MB) | mean AUROC | gradient boosting |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, result in record["methods"].items():
+        if "auroc" not in result:
+            lines.append(f"| {name} | {result['error']} | | | | |")
+            continue
+        mean = sum(result["auroc"].values()) / len(models)
+        cells = [f"{result[k]:.1f}" if k in result else "" for k in ("fit_seconds", "cpu_seconds")]
+        cells.append(f"{result['peak_megabytes']:.0f}" if "peak_megabytes" in result else "")
+        lines.append(f"| {name} | {' | '.join(cells)} | {mean:.3f} | {result['auroc']['gradient boosting']:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(record: dict, out: Path) -> None:
+    """After every method, so that a run that is stopped leaves what it measured."""
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps(record, indent=1) + "\n")
+    out.with_suffix(".md").write_text(table(record))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder that holds adult.parquet")
+    parser.add_argument("--python", action="append", default=[], help="interpreter of an environment with the peers")
+    parser.add_argument("--only", help="comma-separated names of methods; others keep their last result")
+    parser.add_argument("--seed", type=int, default=0, help="of the split; noise has none")
+    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for one method")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        work(given.worker, json.loads(Path(given.job).read_text()))
+        return
+    if not given.data:
+        parser.error("--data DIR is needed: the folder that holds adult.parquet")
+    out = RESULTS / "peers.json"
+    record = json.loads(out.read_text()) if given.only and out.exists() else {"methods": {}}
+    record |= {
+        "data": "adult",
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "seed": given.seed,
+        "python": platform.python_version(),
+    }
+    record["cores"] = os.cpu_count()
+    places = dict.fromkeys(OURS, sys.executable)
+    versions = {}
+    for name, package in PEERS:
+        found = [(python, version) for python in given.python if (version := holds(python, package))]
+        if found:
+            places[name], versions[package] = found[0]
+        else:
+            sys.stderr.write(f"{name}: no environment given by --python holds {package}; left out\n")
+    record["versions"] = versions
+    wanted = given.only.split(",") if given.only else [*places, "real rows"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        job, split = prepare(folder, given.data, given.seed)
+        for name in (name for name in places if name in wanted):
+            result = run(name, places[name], job, folder, given.timeout)
+            if "error" not in result:
+                result["auroc"] = score(read_rows(folder / "rows.csv", split), split)
+            record["methods"][name] = result | {"load": os.getloadavg()[0]}
+            sys.stderr.write(f"{name} {json.dumps(result)}\n")
+            write(record, out)
+        if "real rows" in wanted:
+            record["methods"]["real rows"] = {"auroc": score(split.train, split)}
+    write(record, out)
+    sys.stdout.write(table(record))
+
+
+if __name__ == "__main__":
+    main()
