@@ -109,10 +109,9 @@ def trace(
     key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
     state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
 
-    votes = getattr(mechanism, "votes", None)
     published = isinstance(mechanism, PublishedVotes)
-    counts = mechanism.votes.teachers if published else mechanism.teachers
-    whom = tuple(watched(counts))
+    votes: TeacherVotes = mechanism.votes if isinstance(mechanism, PublishedVotes) else mechanism
+    whom = tuple(watched(votes.teachers))
     spend = Spending(ledger, opening.purpose, mechanism, plan.budget.delta)
     held, rounds = dealt.held, opening.rounds
     chunk = -(-rounds // CHUNKS)
@@ -133,7 +132,7 @@ def trace(
         held, answered = answer(mechanism, dealt.data, held, query, answer_noise, secret)
         state = learn(opening.generator, state, query, answered, key_update)
         if published:
-            gap = np.abs(2 * np.asarray(votes.votes(teachers_in(held), query.judged)) - counts[0])  # type: ignore[union-attr]
+            gap = np.abs(2 * np.asarray(votes.votes(teachers_in(held), query.judged)) - votes.teachers[0])
             spend.gaps.update(gap.reshape(-1).tolist())
         if done in looks:
             found = used(mechanism, dealt, before, query, answer_noise, secret, whom)
