@@ -1,5 +1,6 @@
 """`understudy audit` from the outside: exit codes, files, resuming, and commands of others."""
 
+import inspect
 import json
 import sys
 
@@ -115,9 +116,10 @@ def asked(monkeypatch):
     """What the command asks of the library; the audit itself is tested elsewhere."""
     from understudy.audit import run as library
 
-    calls = []
+    calls, real = [], inspect.signature(library.run_audit)
 
     def fake(method, **asked):
+        real.bind(method, **asked)  # what is asked is what the library takes
         calls.append({"method": method} | asked)
         asked["progress"]({"stage": "fits", "done": asked["runs"], "runs": asked["runs"]})
         high = method == "mst"
