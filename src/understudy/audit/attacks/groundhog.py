@@ -13,6 +13,9 @@ def features(tables: Sequence[pd.DataFrame], schema: Schema) -> np.ndarray:
     found = []
     for table in tables:
         values = numbers(table, schema)
-        parts = (values.min(0), values.max(0), values.mean(0), np.median(values, 0), values.std(0))
-        found.append(np.concatenate(parts) if len(values) else np.zeros(5 * values.shape[1]))
+        if len(values) == 0:
+            values = np.zeros((1, values.shape[1]))
+        found.append(
+            np.concatenate([values.min(0), values.max(0), values.mean(0), np.median(values, 0), values.std(0)])
+        )
     return np.asarray(found)

@@ -9,7 +9,7 @@ which no test can beat (Neyman, Pearson 1933). The exact answers f(D), f(D') com
 run on both tables without noise but with the released answers in place of their own, so that they follow the same conversation.
 What cannot be known for sure (which teacher got which row) is drawn anew; the ratio is then a guess at the best score, and
 bounds from it are as valid as from any other score. Answers that are not linear in their noise (found categories and bounds,
-chosen marginals) are left out.
+chosen marginals and directions, gradients over samples) are left out; of the rounds, the votes of PATE-GAN are looked at.
 
 A canary generator makes the rounds as telling as they can be: it asks the same question in every round, about rows far out in the
 target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. The guarantee
@@ -32,6 +32,7 @@ from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
 from understudy.generators.pate_gan import Judgement
 from understudy.private import Curator, Mechanism, NoiseSource
+from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import program
 from understudy.schema import Codec, Encoded
 
@@ -49,14 +50,12 @@ class NoNoise:
     def __init__(self) -> None:
         self.value = 0
         self.asked: list[tuple[str, float, int]] = []
-        self.bits = 0  # bytes of secret randomness that were asked for
 
     def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> np.ndarray:
         self.asked.append((str(kind), float(scale), int(np.prod(shape, dtype=np.int64))))
         return np.full(shape, self.value, np.int64)
 
     def secret(self, size: int) -> bytes:
-        self.bits += size
         return bytes(size)
 
 
@@ -238,17 +237,17 @@ def watcher(pair: Pair, canary: bool) -> Watch:
     tables = kept_tables(pair)
 
     def watch(opening: Opening, codec: Codec, curator: Curator) -> Opening:
-        mechanism: Any = opening.mechanism
+        mechanism = opening.mechanism
+        if not isinstance(mechanism, TeacherVotes) or mechanism.answers == "label":
+            return opening  # not linear in the noise of its tape
         noise = NoNoise()
         mechanism.tape(1, noise)
-        if noise.bits:  # a tape of secret bits, not of noise: answers are not linear in it
-            return opening
         kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
         plain = [(table._encode(codec), table._unit_ids()) for table in tables]
         viewed = opening.marginals is not None and curator._encoded is not curator._rows()._encode(codec)
         sides = tuple((seen(encoded, opening) if viewed else encoded, units) for encoded, units in plain)
         generator, hints = opening.generator, opening.hints
-        if canary and hasattr(mechanism, "judged"):
+        if canary:
             generator, hints = Canary(codec.class_count, mechanism.judged), direction(sides)
         watched = Watched(mechanism, kind == "gaussian", scale, sides)
         return opening._replace(generator=Listener(generator), hints=hints, mechanism=watched)

@@ -14,7 +14,6 @@ Here the canaries are rows with a column of their own each (1 where the canary i
 moments are nearly separate questions about them, and the score of a canary is what was released about its column.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,9 +56,9 @@ def canary_schema(canaries: int) -> Schema:
     return Schema(columns=tuple(Column(name=f"c{i}", kind="categorical", categories=(0, 1)) for i in range(canaries)))
 
 
-def canary_table(taking_part: Sequence[int], canaries: int) -> pd.DataFrame:
+def canary_table(taking_part: np.ndarray, canaries: int) -> pd.DataFrame:
     """One row for each canary that takes part, 1 in its own column and 0 elsewhere."""
-    return pd.DataFrame(np.eye(canaries, dtype=np.int64)[list(taking_part)], columns=[f"c{i}" for i in range(canaries)])
+    return pd.DataFrame(np.eye(canaries, dtype=np.int64)[taking_part], columns=[f"c{i}" for i in range(canaries)])
 
 
 def one_run(
