@@ -1,6 +1,8 @@
 """GNMax costs against 60-digit values and exact divergences; the filter against the exact loss of adaptive runs."""
 
 import math
+import runpy
+from pathlib import Path
 
 import dp_accounting as dpa
 import mpmath as mp
@@ -259,3 +261,10 @@ def test_published_analysis_allows_more_only_where_consensus_is_clear():
     assert published_questions(budget, 600, 100, clear, 1.0) > 10 * sound
     assert published_questions(budget, 600, 100, split, 1.0) < 1.05 * sound
     assert np.isfinite(sound)
+
+
+def test_the_documented_table_is_what_the_script_prints():
+    root = Path(__file__).resolve().parents[2]
+    printed = runpy.run_path(str(root / "benchmarks" / "g_pate_rounds.py"))["table"]()
+    page = (root / "docs" / "g-pate.md").read_text(encoding="utf-8")
+    assert [line for line in printed if line not in page] == []

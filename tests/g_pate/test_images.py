@@ -40,9 +40,12 @@ def model(tmp_path_factory):
     return estimator.fit(digits(400), SCHEMA).save(tmp_path_factory.mktemp("fits") / "model")
 
 
-@pytest.mark.parametrize("name", ["g-pate-as-published", "pate-gan", "mean-embedding", "independent"])
+@pytest.mark.parametrize(
+    "name",
+    ["pate-gan", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g-pate-as-published", "mean-embedding", "mst"))],
+)
 def test_other_methods_take_images(name):
-    options = {"g-pate-as-published": DIRECTIONS, "pate-gan": TINY}.get(name, {})
+    options = {"g-pate-as-published": DIRECTIONS, "pate-gan": TINY, "mst": {"steps": 5}}.get(name, {})
     estimator = us.method(name)(epsilon=5.0, **{"seed": 0} | options)
     sample = estimator.fit(digits(), SCHEMA).sample(12, seed=1)
     assert check(sample, SCHEMA, strict=True) == [] and len(sample) == 12

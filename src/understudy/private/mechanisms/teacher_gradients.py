@@ -116,6 +116,9 @@ class TeacherGradients:
         counts = np.asarray(self.teachers, np.int32)
         teacher = assign_teachers(units, row_level, groups, counts, noise)
         most = int(counts.max())
+        most = (
+            -(-most // self.chunk) * self.chunk if most > self.chunk else most
+        )  # whole chunks; who is not there has no vote
         shards = build_shards(rows, groups, teacher, len(counts), most, self.capacity, noise)
         # All teachers start alike, from a key that has nothing to do with any row.
         weights = self.network.init(jax.random.key(int.from_bytes(noise.secret(4), "little")))
@@ -135,8 +138,7 @@ class TeacherGradients:
         votes = self.histograms(weights, query)
         passed = self.consensus(votes, noise[..., 0])
         answered, left = self.allot(passed, held.left)
-        winner = jnp.argmax(votes + noise[..., 1:], axis=-1)
-        middle = (2.0 * winner.astype(jnp.float32) + 1.0) / self.bins - 1.0
+        middle = self.middle(votes, noise[..., 1:])
         return Ensembles(weights, left), Directions(jnp.where(answered, middle, 0.0), answered)
 
     # -- what a teacher does; it sees its own shard, its own weights and generated rows ------------------------------------
@@ -180,12 +182,9 @@ class TeacherGradients:
             def add(total: Any, teachers: Any) -> Any:
                 return total + jax.vmap(partial(votes, rows))(teachers).sum(axis=0), None
 
-            count, size = there.shape[0], min(self.chunk, there.shape[0])
-            whole, rest = count // size * size, count % size
-            total = jnp.zeros((self.judged, self.projected, self.bins), jnp.int32)
-            parts = jax.tree.map(lambda a: a[:whole].reshape(count // size, size, *a.shape[1:]), (own, there))
-            total = jax.lax.scan(add, total, parts)[0]
-            return add(total, jax.tree.map(lambda a: a[whole:], (own, there)))[0] if rest else total
+            size = min(self.chunk, there.shape[0])
+            parts = jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), (own, there))
+            return jax.lax.scan(add, jnp.zeros((self.judged, self.projected, self.bins), jnp.int32), parts)[0]
 
         return jax.vmap(group)(weights, jnp.asarray(exists, jnp.int32), query.judged)  # type: ignore[no-any-return]
 
@@ -202,6 +201,13 @@ class TeacherGradients:
         """The noisy test: does the largest bin reach the threshold?"""
         needed = np.asarray([math.ceil(self.threshold * k) for k in self.teachers], np.int32)
         return votes.max(axis=-1) + noise >= needed[:, None, None]
+
+    def middle(
+        self, votes: Histograms, noise: Int[Array, "groups judged projected bins"]
+    ) -> Float[Array, "groups judged projected"]:
+        """The mid-point, in units of the clip, of the bin whose noisy count is largest."""
+        winner = jnp.argmax(votes + noise, axis=-1)
+        return (2.0 * winner.astype(jnp.float32) + 1.0) / self.bins - 1.0
 
     def allot(
         self, passed: Bool[Array, "groups judged projected"], left: Int[Array, " groups"]

@@ -1,0 +1,88 @@
+"""How many rounds of G-PATE a budget pays for: the sound filter against the paper's data-dependent analysis.
+
+    python benchmarks/g_pate_rounds.py            prints the table of docs/g-pate.md as Markdown
+
+Reads no data. Columns: every question paid in full; our filter (Gaussian); the Renyi filter at its best order; the paper's
+data-dependent analysis, which is no guarantee; the same as its Theorem 2 counts, k questions a round instead of batch x k.
+`votes` are the shares of teachers in the two leading bins, the rest is spread over the other eight; how many questions pass the
+test follows from them.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+
+from understudy.accounting import Budget
+from understudy.accounting.filter import chance_of_consensus, published_questions, questions, renyi_questions
+
+BINS = 10
+THRESHOLD = 0.5
+VOTES = {"unanimous": (1.0, 0.0), "90 % agree": (0.9, 0.1), "60 % agree": (0.6, 0.2), "no opinion": (0.1, 0.1)}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Appendix A.6 of the paper, and Section 5.1 for the projected dimensions."""
+
+    name: str
+    epsilon: float
+    teachers: int
+    sigma_test: float
+    sigma_answer: float
+    batch: int
+    projected: int
+
+    @property
+    def questions(self) -> int:
+        return self.batch * self.projected
+
+
+PUBLISHED = (
+    Setting("Kaggle Credit", 1.0, 2100, 1500.0, 600.0, 32, 5),
+    Setting("Kaggle Credit", 10.0, 2100, 1500.0, 600.0, 32, 5),
+    Setting("MNIST, Fashion-MNIST", 1.0, 4000, 3000.0, 1000.0, 15, 10),
+    Setting("MNIST, Fashion-MNIST", 10.0, 2000, 600.0, 100.0, 30, 10),
+)
+
+
+def spread(shares: tuple[float, float], teachers: int) -> list[float]:
+    rest = (1.0 - sum(shares)) / (BINS - 2)
+    return [teachers * share for share in (*shares, *[max(rest, 0.0)] * (BINS - 2))]
+
+
+def row(setting: Setting, name: str) -> str:
+    votes = spread(VOTES[name], setting.teachers)
+    budget = Budget(setting.epsilon * 0.99, 1e-5)  # one hundredth goes to the class ratio, as in the paper
+    answered = chance_of_consensus(votes, THRESHOLD * setting.teachers, setting.sigma_test)
+    common = (budget, setting.sigma_test, setting.sigma_answer)
+    counts = (
+        questions(*common, 1.0),
+        questions(*common, answered),
+        renyi_questions(*common, answered)[0],
+        published_questions(*common, votes, answered),
+    )
+    cells = [f"{math.floor(count / setting.questions):,}" for count in counts]
+    cells.append(
+        f"{math.floor(counts[-1] / setting.projected):,}"
+    )  # Theorem 2 counts k questions a round, not batch x k
+    title = f"{setting.name}, epsilon {setting.epsilon:g}"
+    return f"| {title} | {name} | {answered:.0%} | " + " | ".join(cells) + " |"
+
+
+def table() -> list[str]:
+    head = (
+        "setting",
+        "votes",
+        "pass the test",
+        "full price",
+        "filter",
+        "Renyi filter",
+        "data-dependent",
+        "batch not counted",
+    )
+    rows = [row(setting, name) for setting in PUBLISHED for name in VOTES]
+    return [f"| {' | '.join(head)} |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", *rows]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(table()) + "\n")
