@@ -71,7 +71,7 @@ def audit(
         str,
         typer.Option(
             "--target",
-            help="Which pair of tables to tell apart: worst-case, made, corner, rare-class, numeric, person, or record (of --data).",
+            help="Pair of tables to tell apart: worst-case, made, corner, rare-class, numeric, person, or record (of --data).",
         ),
     ] = "worst-case",
     data: Data = None,
