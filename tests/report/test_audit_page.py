@@ -147,10 +147,19 @@ def test_the_allowed_region_is_that_of_the_claim(epsilon, delta):
 def test_the_forest_puts_marks_where_the_values_are():
     def place(value):
         one = Estimate(name="x", low=value, high=None, largest=8.0, frequentist=True, exceeds=False, path="/p")
-        return float(re.search(r'd="M([\d.]+),[^"]*"[^>]*data-value', forest("t", [("g", [one])], 1.0)).group(1))
+        return float(re.search(r'd="M([\d.]+),[^"]*"[^>]*data-value', forest("t", [("g", [one])], 4.0)).group(1))
 
     zero, two, four = place(0.0), place(2.0), place(4.0)
     assert two - zero == pytest.approx(four - two, abs=0.05) and two > zero
+
+
+def test_a_reach_far_beyond_the_bounds_does_not_squeeze_them():
+    def drawn(largest):
+        one = Estimate(name="x", low=1.0, high=2.0, largest=largest, frequentist=True, exceeds=False, path="/p")
+        return forest("t", [("g", [one])], 4.0)
+
+    assert drawn(400.0) == drawn(4000.0) != drawn(8.0)
+    assert ">4</text>" in drawn(400.0)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"format": "other"}', '{"format": "understudy audit 1"}'])

@@ -32,8 +32,10 @@ class Estimate:
 def forest(title: str, groups: Sequence[tuple[str, Sequence[Estimate]]], claim: Num | None) -> str:
     """Rows of bounds under the name of their attack, over one axis of epsilon with the claim as a line."""
     every = [e for _, estimates in groups for e in estimates]
-    seen = [v for e in every for v in (e.low, e.high, e.largest, claim) if v is not None]
-    top_value = max([1.0, *(float(v) for v in seen)]) * 1.08
+    shown = max([1.0, *(float(v) for e in every for v in (e.low, e.high, claim) if v is not None)])
+    # A reach far beyond all bounds would squeeze them together; its tick is then left to the table.
+    reach = [float(e.largest) for e in every if e.largest is not None and e.largest <= 3 * shown]
+    top_value = max([shown, *reach]) * 1.08
     samples = [
         ("lower bound", svg.marker(0, 0, 0, svg.BLUE) + svg.line(4, 0, 12, 0, stroke=svg.BLUE, width=2)),
         ("credible interval", _bar(-9, 9, 0, svg.PURPLE) + svg.marker(2, 0, 0, svg.PURPLE)),
@@ -75,7 +77,7 @@ def _estimate(one: Estimate, x: svg.Scale, middle: Num) -> list[str]:
         return [svg.text(x.start + 4, middle + 4, "no figure", fill=svg.MUTED, size=9)]
     colour = CLAIM if one.exceeds else svg.BLUE if one.frequentist else svg.PURPLE
     parts = []
-    if largest is not None:
+    if largest is not None and one.largest is not None and one.largest <= x.high:
         parts.append(svg.line(largest, middle - 6, largest, middle + 6, stroke=svg.MUTED, width=2))
     if high is not None:
         parts.append(_bar(low, high, middle, colour))
