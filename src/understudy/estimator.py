@@ -54,6 +54,7 @@ class Estimator(BaseEstimator):
     """Options common to all methods. `epsilon` is the total of the whole fit; `seed` steers public randomness only."""
 
     method: ClassVar[str]
+    private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 
     epsilon: float = 1.0
     delta: float = 1e-5

@@ -101,7 +101,8 @@ def test_stopping_rules_that_see_data_are_void():
     assert users["pate-gan"] is False
     assert users["pate-gan-as-published"] is True
     for name, uses in users.items():
-        assert bool(understudy.method(name)().void_reason) is uses, name
+        reference = not understudy.method(name).private  # its gradients are released without noise, and it says so
+        assert bool(understudy.method(name)().void_reason) is (uses or reference), name
 
 
 def leak(rows: int) -> int:

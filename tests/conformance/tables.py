@@ -24,6 +24,10 @@ DIRECTIONS: dict[str, Any] = {
     **{"rounds": 3, "judged": 4, "projected": 2, "practice": 4, "teachers": TEACHERS, "chunk": TEACHERS},
     **{"teacher_hidden": 2, "teacher_steps": 1, "generator_steps": 1, "hidden": 4, "latent": 2},
 }
+GRADIENTS: dict[str, Any] = {
+    **{"rounds": 3, "sampling_rate": 0.5, "batch": 8, "critic_steps": 1, "noise": 2, "code": 4, "hidden": 4},
+    **{"channels": 1, "critic_hidden": 4, "critic_channels": 1, "layers": 2},
+}
 
 # Every method of the package is tested, with its defaults unless quicker options stand here.
 QUICK: dict[str, dict[str, Any]] = {
@@ -34,6 +38,7 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "g-pate": DIRECTIONS,
     "g-pate-as-published": DIRECTIONS,
+    **dict.fromkeys(("dpgan", "rdp-cgan", "gan", "medgan", "tablegan", "corgan"), GRADIENTS),
     "mst": {"steps": 5},
     "aim": {"steps": 5},
 }

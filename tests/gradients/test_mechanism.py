@@ -63,7 +63,7 @@ def compiled_total(subject, data, chosen):
 
 
 def total(subject, data, chosen=None):
-    chosen = jnp.ones(data.count.shape, bool) if chosen is None else jnp.asarray(chosen)
+    chosen = jnp.ones(data.size.shape, bool) if chosen is None else jnp.asarray(chosen)
     return np.asarray(compiled_total(subject, data, chosen))
 
 
@@ -100,7 +100,7 @@ def test_sum_is_that_of_jax_privacy(per_unit):
         return jnp.sum(present * jax.vmap(loss, in_axes=(None, 0, 0))(weights, rows, classes))
 
     data = table(per_unit=per_unit)
-    everybody = jnp.ones(data.count.shape, bool)
+    everybody = jnp.ones(data.size.shape, bool)
     theirs = clipped_grad(of_unit, l2_clip_norm=CLIP, batch_argnums=(1, 2, 3), keep_batch_dim=False)
     add = lambda carry, members: carry + ravel_pytree(theirs(weights(), *members))[0]  # noqa: E731
     start = jnp.zeros(ravel_pytree(weights())[0].shape)
@@ -113,7 +113,7 @@ def test_sum_is_that_of_jax_privacy(per_unit):
 
 def influence(subject, data):
     """Largest change of the sum when one unit leaves, over all units."""
-    count = data.count.shape[0]
+    count = data.size.shape[0]
     full = total(subject, data)
     return max(np.linalg.norm(full - total(subject, data, np.arange(count) != u)) for u in range(count))
 

@@ -12,6 +12,7 @@ from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting
 from understudy.errors import UsageError
 
 app = typer.Typer()
+UNUSED = 1.0
 
 
 @app.command(help="Learn a private stand-in for a table and write it as a folder, with its certificate.")
@@ -27,11 +28,17 @@ def fit(
     seed: Seed = None,
     pairs: Setting = None,
     config: Config = None,
+    not_private: Annotated[
+        bool,
+        typer.Option("--not-private", help="Needed for references such as gan: their result has no guarantee at all."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted fit.")] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    if not_private and epsilon is None:
+        epsilon = UNUSED  # references have no budget
     wanted = request(
         config=config,
         data=file,
@@ -55,6 +62,7 @@ def fit(
         loaded = Schema.load(wanted.schema)
         started = time.perf_counter()
         model = estimator(resolve(wanted, loaded)[0])
+        check_consent(model, not_private)
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
@@ -68,6 +76,17 @@ def fit(
             lambda: _text(model, target, time.perf_counter() - started),
             as_json,
         )
+
+
+def check_consent(model: Any, not_private: bool) -> None:
+    """A method without privacy runs only for those who say that they know."""
+    if not model.private and not not_private:
+        raise UsageError(
+            f"method {model.method!r} has no privacy guarantee, it is a reference to compare with; "
+            "add --not-private to run it all the same, and never publish what it makes"
+        )
+    if model.private and not_private:
+        raise UsageError(f"--not-private is for references only, and method {model.method!r} is private; leave it out")
 
 
 def checkpoint_of(target: Path) -> Path:

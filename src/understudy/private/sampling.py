@@ -23,12 +23,12 @@ from understudy.schema import Encoded
 
 
 class Units(NamedTuple):
-    """Rows sorted by unit; unit u owns rows first[u] ... first[u] + count[u] - 1. No table is empty."""
+    """Rows sorted by unit; unit u owns rows first[u] ... first[u] + size[u] - 1. No table is empty."""
 
-    rows: Float[Array, "rows width"]
-    classes: Int[Array, " rows"]
-    first: Int[Array, " units"]
-    count: Int[Array, " units"]
+    rows: Any  # [rows, width]
+    classes: Any  # [rows]
+    first: Any  # [units]
+    size: Any  # [units]
 
 
 class Members(NamedTuple):
@@ -39,7 +39,7 @@ class Members(NamedTuple):
     present: Float[Array, "units per_unit"]
 
 
-def by_unit(encoded: Encoded, units: UnitIds) -> Any:
+def by_unit(encoded: Encoded, units: UnitIds) -> Units:
     """The rows in the order of their units."""
     order = np.argsort(units, kind="stable")
     _, first, count = np.unique(units[order], return_index=True, return_counts=True)
@@ -64,7 +64,7 @@ def pieces(
 ) -> Any:
     """`start` plus what `add` makes of every piece of the sample, until the sample is used up. `size`, `per_unit` are public."""
     places = -(-chosen.shape[0] // size) * size
-    chosen = chosen & (data.count > 0)
+    chosen = chosen & (data.size > 0)
     (order,) = jnp.nonzero(chosen, size=places, fill_value=0)
     total = chosen.sum()
 
@@ -73,7 +73,7 @@ def pieces(
         unit = jax.lax.dynamic_slice_in_dim(order, number * size, size)
         slot = jnp.arange(per_unit)
         row = jnp.minimum(data.first[unit][:, None] + slot[None, :], data.rows.shape[0] - 1)
-        present = (slot[None, :] < data.count[unit][:, None]) & (place < total)[:, None]
+        present = (slot[None, :] < data.size[unit][:, None]) & (place < total)[:, None]
         return add(carry, Members(data.rows[row], data.classes[row], present.astype(jnp.float32)))
 
     return jax.lax.fori_loop(0, -(-total // size), one, start)

@@ -82,7 +82,7 @@ class NoisyGradient:
     ) -> tuple[Any, Float[Array, " coordinates"]]:
         """The noisy gradient of the loss that is asked about, flat, padded to the length of the longest one."""
         reserved = stream.normal_words(longest(query))
-        bits = stream.words(noise, reserved + data.count.shape[0])
+        bits = stream.words(noise, reserved + data.size.shape[0])
         chosen = self.chosen(bits[reserved:])
 
         def of(number: int, weights: Any) -> Float[Array, " coordinates"]:

@@ -40,7 +40,7 @@ class PlainGradient:
     def answer(
         self, data: Units, held: Any, query: Question, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
-        chosen = stream.coins(stream.words(noise, data.count.shape[0]), self.rate)
+        chosen = stream.coins(stream.words(noise, data.size.shape[0]), self.rate)
 
         def of(number: int, weights: Any) -> Float[Array, " own"]:
             return summed(self.losses[number], gradient, data, chosen, weights, self.piece, self.per_unit)
