@@ -28,12 +28,13 @@ from understudy.audit.attacks import likelihood_ratio
 from understudy.audit.estimates import Claim
 from understudy.audit.game import decide
 from understudy.audit.result import AuditResult
-from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.audit.shadow import opens_rounds, sample_tables, shadow_fits
 from understudy.audit.targets import RECORD, Pair, made_up, record_pair, remote_rows
 from understudy.audit.threats import threat as threat_called
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.estimators import method as method_called
+from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table
 
@@ -276,6 +277,10 @@ def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
     assert job.estimator is not None
     plan = job.estimator.plan(pair.schema)
     listens = any(attack.needs == "transcript" for attack in attacks)
+    if all(attack.name == "likelihood-ratio" for attack in attacks) and not opens_rounds(job.estimator, pair, plan):
+        noise = SecureNoise() if job.secure else SeededNoise(task.seed)
+        ratios = likelihood_ratio.of_brief_fits(job.estimator, pair, plan, frame, task.count, noise)
+        return {"likelihood-ratio": ratios[:, None]}
     watch = likelihood_ratio.watcher(pair, job.canary) if listens or job.canary else None
     fitted = shadow_fits(
         job.estimator, frame, pair.schema, task.count, seed=task.seed, secure=job.secure, plan=plan, watch=watch
@@ -288,12 +293,8 @@ def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
         elif attack.learns:
             found[attack.name] = attack.features(fitted)
         else:
-            both = likelihood_ratio.kept_tables(pair)
-            first = [
-                likelihood_ratio.ratio_of_first_answers(job.estimator, pair, plan, both, said)
-                for said in fitted.transcripts
-            ]
-            found[attack.name] = attack.features(np.asarray(first) + likelihood_ratio.ratios_of_rounds(fitted.info))
+            first = likelihood_ratio.of_first_answers(job.estimator, pair, plan, fitted.transcripts)
+            found[attack.name] = attack.features(first + likelihood_ratio.ratios_of_rounds(fitted.info))
     return found
 
 

@@ -65,6 +65,28 @@ class Tables:
         return self.kept
 
 
+class Enough(Exception):
+    """Everything that was announced has been asked; what follows is post-processing."""
+
+
+class Brief(Curator):
+    """A curator that ends the fit with its last answer, for attackers who look at nothing else."""
+
+    __slots__ = ()
+
+    def _release(self, purpose: str, event: Any, compute: Callable[[], Any]) -> Any:
+        value = super()._release(purpose, event, compute)
+        if self._ledger._counts == self._ledger.plan.announced():
+            raise Enough
+        return value
+
+
+def opens_rounds(estimator: Estimator, pair: Any, plan: Plan) -> bool:
+    """Whether the method asks in rounds: tried on the table without the target."""
+    curator = Curator(KeptTable(pair.without, pair.schema), pair.schema, Ledger(plan), SeededNoise(0))
+    return open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))[2].mechanism is not None
+
+
 class Opened(NamedTuple):
     """A fit after its first questions."""
 

@@ -19,13 +19,14 @@ covers it: it holds for questions chosen in any way.
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 
 from understudy.accounting import Ledger, Plan
-from understudy.audit.shadow import KeptTable, Watch
+from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
 from understudy.conversation import Generator
 from understudy.estimator import Estimator, Opening
@@ -59,43 +60,89 @@ class NoNoise:
         return bytes(size)
 
 
-class Enough(Exception):
-    """The last released answer has been looked at."""
-
-
 class Witness(Curator):
-    """Goes through a conversation that took place and says what each answer would have been on its own table."""
+    """Goes through a conversation that takes place elsewhere and says what each answer would be on its own table."""
 
-    __slots__ = ("_said", "exact")
+    __slots__ = ("_heard", "_scales", "exact")
 
-    def __init__(self, table: KeptTable, pair: Pair, plan: Plan, said: Sequence[Any]) -> None:
-        super().__init__(table, pair.schema, Ledger(plan), NoNoise())
-        self._said = list(said)
-        self.exact: list[tuple[np.ndarray, np.ndarray, np.ndarray, bool] | None] = []
+    def __init__(self, table: KeptTable, real: Curator, scales: dict[Any, Any]) -> None:
+        super().__init__(table, real._schema, real._ledger, NoNoise())
+        self._heard, self._scales = real.transcript, scales
+        self.exact: list[Exact | None] = []
 
     def _release(self, purpose: str, event: Any, compute: Callable[[], Any]) -> Any:
-        said = self._said[len(self.exact)]
-        self.exact.append(self._compare(said, compute))
-        if len(self.exact) == len(self._said):
-            raise Enough
+        said = self._heard[len(self.exact)]
+        self.exact.append(self._compare(purpose, said, compute))
         return said
 
-    def _compare(self, said: Any, compute: Callable[[], Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool] | None:
-        """What was said, the exact answer, the noise's scale in the same units, and whether it is Gaussian."""
+    def _compare(self, purpose: str, said: Any, compute: Callable[[], Any]) -> "Exact | None":
         noise: Any = self._noise
         noise.value, noise.asked = 0, []
-        exact = flat(compute())
-        asked = list(noise.asked)
-        noise.value = 1
-        moved = flat(compute())
-        heard = flat(said)
-        if exact is None or moved is None or heard is None or len(heard) != len(exact) or len(moved) != len(exact):
+        exact, heard = flat(compute()), flat(said)
+        if exact is None or heard is None or len(heard) != len(exact):
             return None
-        scale = np.concatenate([np.full(size, scale) for _, scale, size in asked] or [np.zeros(0)])
-        step = moved - exact
-        if len(scale) != len(exact) or not np.all(step > 0.0):
-            return None
-        return heard, exact, scale * step, asked[0][0] == "gaussian"
+        asked = tuple(noise.asked)
+        key = (purpose, asked, len(exact))
+        if key not in self._scales:  # one step of noise more shows how the answer scales it
+            noise.value = 1
+            moved = flat(compute())
+            step = np.zeros(len(exact)) if moved is None or len(moved) != len(exact) else moved - exact
+            scale = np.concatenate([np.full(size, scale) for _, scale, size in asked] or [np.zeros(0)])
+            linear = len(scale) == len(exact) and bool(np.all(step > 0.0))
+            self._scales[key] = scale * step if linear else None
+        scale = self._scales[key]
+        return None if scale is None else Exact(heard, exact, scale, asked[0][0] == "gaussian")
+
+
+class Exact(NamedTuple):
+    """What was said, the exact answer, and the noise's scale in the same units."""
+
+    heard: np.ndarray
+    exact: np.ndarray
+    scale: np.ndarray
+    gaussian: bool
+
+
+class Overheard(Curator):
+    """Passes every question on to a curator, and to a witness for each table of the pair."""
+
+    __slots__ = ("last", "real", "witnesses")
+
+    def __init__(self, real: Curator, tables: tuple[KeptTable, KeptTable], last: int, scales: dict[Any, Any]) -> None:
+        super().__init__(None, real._schema, real._ledger, NoNoise())
+        self.real, self.last = real, last
+        self.witnesses = [Witness(table, real, scales) for table in tables]
+
+    @property
+    def ratio(self) -> float:
+        """Log-likelihood ratio of all answers whose noise is known."""
+        pairs = zip(self.witnesses[0].exact, self.witnesses[1].exact, strict=True)
+        return sum(
+            log_ratio(one.heard, other.exact, one.exact, one.scale, one.gaussian)
+            for other, one in pairs
+            if other is not None and one is not None
+        )
+
+
+def passed_on(name: str) -> Any:
+    def ask(self: Overheard, *arguments: Any, **named: Any) -> Any:
+        release, over = None, False
+        try:
+            release = getattr(self.real, name)(*arguments, **named)
+        except Enough:
+            over = True
+        for witness in self.witnesses:
+            getattr(witness, name)(*arguments, **named)
+        if over or len(self.real.transcript) == self.last:
+            raise Enough
+        return release
+
+    return ask
+
+
+for _name, _value in list(vars(Curator).items()):
+    if callable(_value) and not _name.startswith("_") and _name != "converse":
+        setattr(Overheard, _name, passed_on(_name))
 
 
 def flat(value: Any) -> np.ndarray | None:
@@ -108,22 +155,32 @@ def flat(value: Any) -> np.ndarray | None:
     return np.asarray([value], np.float64) if isinstance(value, (int, float)) else None
 
 
-def ratio_of_first_answers(
-    estimator: Estimator, pair: Pair, plan: Plan, tables: tuple[KeptTable, KeptTable], said: Sequence[Any]
-) -> float:
-    """Log-likelihood ratio of everything that was asked once."""
-    sides = []
-    for table in tables:
-        witness = Witness(table, pair, plan, said)
-        with contextlib.suppress(Enough):
-            open_conversation(estimator, witness, pair.schema, plan, Progress(None, plan))
-        sides.append(witness.exact)
-    total = 0.0
-    for without, with_ in zip(*sides, strict=True):
-        if without is not None and with_ is not None:
-            heard, exact, scale, gaussian = with_
-            total += log_ratio(heard, without[1], exact, scale, gaussian)
-    return total
+def of_first_answers(estimator: Estimator, pair: Pair, plan: Plan, transcripts: Sequence[list[Any]]) -> np.ndarray:
+    """Log-likelihood ratios of everything that fits released once."""
+    tables, scales = kept_tables(pair), {}  # type: ignore[var-annotated]
+    found = []
+    for said in transcripts:
+        real = Curator(None, pair.schema, Ledger(plan), NoNoise(), transcript=said)
+        found.append(listen(estimator, pair, plan, Overheard(real, tables, len(said), scales)))
+    return np.asarray(found)
+
+
+def of_brief_fits(
+    estimator: Estimator, pair: Pair, plan: Plan, frame: pd.DataFrame, count: int, noise: NoiseSource
+) -> np.ndarray:
+    """The same for fresh fits of a method without rounds, which end with their last answer: one pass, nothing kept."""
+    tables, scales, own = kept_tables(pair), {}, Tables(frame, pair.schema)  # type: ignore[var-annotated]
+    found = []
+    for _ in range(count):
+        real = Brief(own.fresh(), pair.schema, Ledger(plan), noise)
+        found.append(listen(estimator, pair, plan, Overheard(real, tables, -1, scales)))
+    return np.asarray(found)
+
+
+def listen(estimator: Estimator, pair: Pair, plan: Plan, curator: Overheard) -> float:
+    with contextlib.suppress(Enough):
+        open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))
+    return curator.ratio
 
 
 def log_ratio(heard: np.ndarray, without: np.ndarray, with_: np.ndarray, scale: np.ndarray, gaussian: bool) -> float:
