@@ -19,10 +19,10 @@ DEFAULT_DELTA = 1e-5
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with these options; flags override it.")]
 Method = Annotated[
     str | None,
-    typer.Option("--method", help=f"Name of the method, or auto: the adviser's choice.  [default: {DEFAULT_METHOD}]"),
+    typer.Option("--method", help=f"Name of the method, or auto: the adviser's choice. (default: {DEFAULT_METHOD})"),
 ]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, all included.")]
-Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability.  [default: {DEFAULT_DELTA:g}]")]
+Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability. (default: {DEFAULT_DELTA:g})")]
 Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fixes public randomness (initial weights, latent noise). Privacy noise has no seed."),

@@ -22,12 +22,12 @@ Quick = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, help="Cells at the same time. [default: one per core]", show_default=False),
+    typer.Option("--jobs", min=1, help="Cells at the same time. (default: one per core)", show_default=False),
 ]
 Options = Annotated[
     list[str] | None, typer.Option("--set", help="An option of the method: --set teachers=500. May be repeated.")
 ]
-Delta = Annotated[float | None, typer.Option("--delta", help="[default: the suite's, 1e-5]", show_default=False)]
+Delta = Annotated[float | None, typer.Option("--delta", help="(default: the suite's, 1e-5)", show_default=False)]
 CellsAsJson = Annotated[bool, typer.Option("--json", help="Print just the finished cells, one JSON object a line.")]
 
 
@@ -71,14 +71,14 @@ def list_(as_json: AsJson = False) -> None:
 def run(
     suite: Annotated[str, typer.Option("--suite", help="Which table to repeat; see `understudy bench list`.")],
     methods: Annotated[
-        str | None, typer.Option("--methods", help="Comma-separated. [default: the suite's]", show_default=False)
+        str | None, typer.Option("--methods", help="Comma-separated. (default: the suite's)", show_default=False)
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Comma-separated. [default: the suite's]", show_default=False)
+        str | None, typer.Option("--epsilon", help="Comma-separated. (default: the suite's)", show_default=False)
     ] = None,
     delta: Delta = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="[default: the suite's]", show_default=False)
+        int | None, typer.Option("--seeds", min=1, help="(default: the suite's)", show_default=False)
     ] = None,
     datasets: Annotated[
         str | None, typer.Option("--datasets", help="Only these of the suite, comma-separated.", show_default=False)
@@ -126,7 +126,7 @@ def sweep(
     dataset: Annotated[str, typer.Option("--dataset", help="See `understudy bench list`.")] = "epileptic-seizure",
     methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "pate-gan",
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Comma-separated. [default: 0.1 to 10]", show_default=False)
+        str | None, typer.Option("--epsilon", help="Comma-separated. (default: 0.1 to 10)", show_default=False)
     ] = None,
     teachers: Annotated[
         str | None,
@@ -256,7 +256,7 @@ def adviser(
 
 @app.command("speed")
 def speed(
-    parts: Annotated[list[str] | None, typer.Argument(help="Which parts. [default: all]", show_default=False)] = None,
+    parts: Annotated[list[str] | None, typer.Argument(help="Which parts. (default: all)", show_default=False)] = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:

@@ -23,7 +23,7 @@ def fit(
     epsilon: Epsilon = None,
     delta: Delta = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Model folder to write.  [default: FILE with the ending .understudy]")
+        Path | None, typer.Option("--out", help="Model folder to write. (default: FILE with the ending .understudy)")
     ] = None,
     seed: Seed = None,
     pairs: Setting = None,
