@@ -2,6 +2,8 @@
 
 import json
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import understudy as us
 from understudy import cli
 from understudy.evaluate import evaluate
+from understudy.nn.images import ConvTeacher
 from understudy.schema import Column, Schema, check, read_table
 from understudy.schema.images import decode_png
 
@@ -82,3 +85,36 @@ def test_the_evaluation_sees_pictures():
     found = evaluate(digits(60, 1), digits(60, 2), SCHEMA, train=digits(60, 3), metrics=())
     assert found.images is not None and (found.images.height, found.images.width) == (SIDE, SIDE)
     assert found.images.accuracy_b.mean > 0.9
+
+
+# -- the networks of appendix A.6 ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shape", [(5, 4, 1), (7, 7, 3)])
+def test_windows_are_a_convolution(shape):
+    """The teacher's product over windows against the library's convolution with zeros around the picture."""
+    teacher = ConvTeacher(shape, 2, kernels=3, hidden=4)
+    params = teacher.init(jax.random.key(0))
+    image = jax.random.normal(jax.random.key(1), shape)
+    seen = jnp.append(image.reshape(-1), 0.0)[teacher.windows()] @ params["kernel"]
+    kernel = params["kernel"].reshape(5, 5, shape[2], 3)
+    dimensions = ("NHWC", "HWIO", "NHWC")
+    wanted = jax.lax.conv_general_dilated(image[None], kernel, (2, 2), [(2, 2), (2, 2)], dimension_numbers=dimensions)
+    np.testing.assert_allclose(np.asarray(seen), np.asarray(wanted).reshape(-1, 3), atol=1e-4)
+    assert teacher(params, jnp.ones(teacher.inputs)).shape == (1,)
+
+
+def test_size_of_the_published_teacher():
+    """The figure that docs/images.md gives: 1.6 million numbers for a 28 x 28 picture."""
+    shapes = jax.eval_shape(ConvTeacher((28, 28, 1), 10).init, jax.random.key(0))
+    assert sum(np.prod(leaf.shape) for leaf in jax.tree.leaves(shapes)) == pytest.approx(1.61e6, rel=0.01)
+
+
+def test_convolutional_networks_fit_save_and_sample(tmp_path):
+    options = DIRECTIONS | {"rounds": 2, "teachers": 20, "chunk": 8, "network": "conv", "teacher_kernels": 2}
+    estimator = us.method("g-pate")(epsilon=5.0, **options, seed=0).fit(digits(), SCHEMA)
+    sample = estimator.sample(12, seed=1)
+    assert check(sample, SCHEMA, strict=True) == [] and estimator.certificate.valid
+    again = us.load(estimator.save(tmp_path / "model")).sample(12, seed=1)
+    np.testing.assert_array_equal(np.stack(again["pixels"].to_list()), np.stack(sample["pixels"].to_list()))
+    with pytest.raises(us.UsageError, match="one image column"):
+        columns = (*SCHEMA.columns, Column(name="age", kind="boolean"))
+        us.method("g-pate")(network="conv").plan(Schema(columns=columns, label="digit"))

@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from understudy.conversation import Info
 from understudy.generators.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
+from understudy.nn.images import Deconv
 
 
 class Probe(NamedTuple):
@@ -70,15 +71,24 @@ class GPateGenerator:
     generator_rate: float
     step: float  # length of a wish: how far a row is asked to move
     hold: float  # weight of the released moments in the loss
+    image: tuple[int, int, int] | None = None  # rows are images of this shape, drawn by transposed convolutions
 
     @property
-    def network(self) -> Copula:
+    def copula(self) -> Copula:
         return Copula(self.heads, self.classes, self.latent, self.hidden)
+
+    @property
+    def deconv(self) -> Deconv | None:
+        """The network for images; `copula` still says how scores become rows."""
+        return None if self.image is None else Deconv(self.heads, self.classes, self.latent, self.hidden, self.image)
 
     # -- the conversation ----------------------------------------------------------------------------------------------
     def init(self, key: PRNGKeyArray, hints: Hints) -> GPateState:
         hints = jax.tree.map(jnp.asarray, hints)
-        generator = self.network.init(key, hints.start)
+        start, deconv = hints.start, self.deconv
+        generator = (
+            self.copula.init(key, start) if deconv is None else deconv.init(key, start.location, start.log_scale)
+        )
         return GPateState(generator, self._optimiser.init(generator), hints)
 
     def query(self, state: GPateState, key: PRNGKeyArray) -> Probe:
@@ -113,10 +123,10 @@ class GPateGenerator:
         return state._replace(generator=generator, opt=opt), info
 
     def sampler(self, state: GPateState) -> Params:
-        return state.generator | self.network.fixed(state.hints.start)
+        return state.generator | self.copula.fixed(state.hints.start)
 
     def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
-        return self.network.row(sampler, self.network.scores(sampler, classes, key))
+        return self.copula.row(sampler, self._scores(sampler, classes, key))
 
     # -- rows ------------------------------------------------------------------------------------------------------------
     def _draw_classes(self, state: GPateState, rows: int, key: PRNGKeyArray) -> Int[Array, " drawn"]:
@@ -128,7 +138,10 @@ class GPateGenerator:
     def _rows(
         self, state: GPateState, generator: Params, classes: Int[Array, " rows"], key: PRNGKeyArray
     ) -> Float[Array, "rows width"]:
-        return self.network.view(state.hints.start._asdict(), self.network.scores(generator, classes, key))
+        return self.copula.view(state.hints.start._asdict(), self._scores(generator, classes, key))
+
+    def _scores(self, generator: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
+        return (self.deconv or self.copula).scores(generator, classes, key)
 
     def _seen(
         self, state: GPateState, classes: Int[Array, " rows"], key: PRNGKeyArray
@@ -142,7 +155,8 @@ class GPateGenerator:
     def _tether(self, generator: Params, start: Start) -> Float[Array, ""]:
         """Minus the log-density of a normal prior around the released moments."""
         moved = (generator["location"] - start.location) ** 2 + (generator["log_scale"] - start.log_scale) ** 2
-        return (moved / start.tether**2).mean() + (generator["mix"] ** 2).mean() + (generator["outer"] ** 2).mean()
+        loose = ("mix", "outer") if self.image is None else ("last",)
+        return (moved / start.tether**2).mean() + sum((generator[name] ** 2).mean() for name in loose)
 
     @property
     def _optimiser(self) -> optax.GradientTransformation:
@@ -154,7 +168,12 @@ class GPateGenerator:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Any) -> "GPateGenerator":
-        return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
+        image = None if settings["image"] is None else tuple(settings["image"])
+        heads = Heads.of(codec.blocks, codec.width)
+        return cls(heads=heads, classes=codec.class_count, **settings | {"image": image})
 
     def mismatch(self, weights: Any) -> str:
-        return mismatch(weights, self.network.shapes())
+        shapes = self.copula.shapes()
+        if self.deconv is not None:
+            shapes = {name: shapes[name] for name in ("rates", "scales", "threshold")} | self.deconv.shapes()
+        return mismatch(weights, shapes)

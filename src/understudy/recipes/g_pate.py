@@ -24,6 +24,7 @@ from understudy.generators.copula import Start
 from understudy.generators.g_pate import GPateGenerator, Hints
 from understudy.marginals import Marginals
 from understudy.nn.heads import Heads
+from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
 from understudy.private.mechanisms.published_gradients import PublishedGradients
@@ -46,7 +47,9 @@ class GPate(Estimator):
     teachers: int | None = None  # per ensemble; None: its released row count / rows_per_teacher
     rows_per_teacher: float = 5.0
     by_class: bool = True  # an ensemble per class, or one that sees the class
-    teacher_hidden: int = 8  # 0: linear teachers
+    network: Literal["dense", "conv"] = "dense"  # conv: generator and teachers for images, appendix A.6
+    teacher_hidden: int = 8  # units of a teacher's hidden layer; 0: linear teachers
+    teacher_kernels: int = 8  # of convolutional teachers
     teacher_steps: int = 3
     teacher_rate: float = 0.3
     teacher_decay: float = 0.1
@@ -72,7 +75,7 @@ class GPate(Estimator):
     directions_share: float = 0.1
 
     def check_options(self) -> None:
-        names = "teacher_steps practice chunk judged projected bins answer_units generator_steps latent hidden"
+        names = "teacher_steps practice chunk judged projected bins answer_units generator_steps latent hidden teacher_kernels"
         check_counts(**{name: getattr(self, name) for name in names.split()})
         check_counts(rounds=self.rounds or 1, teachers=1 if self.teachers is None else self.teachers)
         check_positive(
@@ -84,7 +87,9 @@ class GPate(Estimator):
             teacher_rate=self.teacher_rate,
             generator_rate=self.generator_rate,
         )
-        check_choice(accounting=(self.accounting, ("filter", "data-dependent")))
+        check_choice(
+            accounting=(self.accounting, ("filter", "data-dependent")), network=(self.network, ("dense", "conv"))
+        )
         if not self.sound and (self.sigma_test is None or self.rounds is None):
             raise UsageError("accounting=data-dependent needs sigma_test (the noise) and rounds (the most it may run)")
         if self.bins < 2:
@@ -112,8 +117,22 @@ class GPate(Estimator):
             else "data-dependent price: it decides when to stop and is itself private; the guarantee is void"
         )
 
+    def _image(self, schema: Schema) -> tuple[int, int, int] | None:
+        """The shape of the pictures that convolutions see; None for dense networks."""
+        if self.network == "dense":
+            return None
+        pictures = [column for column in schema.columns if column.kind == "image"]
+        if len(pictures) != 1 or len(schema.features) != math.prod(pictures[0].shape):
+            raise UsageError(
+                "network=conv needs a schema with one image column and no other features but a class label"
+            )
+        if not self.teacher_hidden:
+            raise UsageError("network=conv needs teacher_hidden of at least 1")
+        return pictures[0].shape
+
     # -- the plan ----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
+        self._image(schema)  # refuses what the network cannot take
         start = announce_start(schema, self.marginals_share, self.moments_share) if self.marginals_share else []
         if not self.sound:
             return start
@@ -169,7 +188,7 @@ class GPate(Estimator):
             return ["stops by a data-dependent epsilon, which is itself private: for research, never to be released"]
         units = settings["rounds"] * self.allowance
         unit = factor * math.sqrt(units * self._total_weight(schema) / self.directions_share)
-        mechanism = self._mechanism((1,), 1, 0, self._touched(schema), unit, 1)
+        mechanism = self._mechanism((1,), 1, 0, self._touched(schema), unit, 1, None)
         questions = settings["rounds"] * mechanism.questions
         teachers = math.ceil(mechanism.sigma_answer / math.sqrt(questions) / USEFUL_SHARE)
         return [
@@ -197,9 +216,10 @@ class GPate(Estimator):
         labels = 0 if self.by_class else codec.class_count
         touched = self._touched(schema)
         unit = plan.parameters["noise"].get(DIRECTIONS) or (self.sigma_test or 0.0) / math.sqrt(touched)
-        mechanism = self._mechanism(teachers, capacity, labels, touched, unit, codec.width)
+        image = self._image(schema)
+        mechanism = self._mechanism(teachers, capacity, labels, touched, unit, codec.width, image)
         rounds = plan.parameters["settings"]["rounds"]
-        generator = self._generator(heads, codec.class_count)
+        generator = self._generator(heads, codec.class_count, image)
         hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
         asked = mechanism if self.sound else PublishedGradients(mechanism, self.epsilon, self.delta)
         return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
@@ -223,11 +243,19 @@ class GPate(Estimator):
         return teachers, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
 
     def _mechanism(
-        self, teachers: tuple[int, ...], capacity: int, labels: int, touched: int, unit: float, width: int
+        self,
+        teachers: tuple[int, ...],
+        capacity: int,
+        labels: int,
+        touched: int,
+        unit: float,
+        width: int,
+        image: tuple[int, int, int] | None,
     ) -> TeacherGradients:
         hidden = (self.teacher_hidden,) if self.teacher_hidden else ()
+        dense = Mlp((width + labels, *hidden, 1), last=0.1)
         return TeacherGradients(
-            network=Mlp((width + labels, *hidden, 1), last=0.1),
+            network=dense if image is None else ConvTeacher(image, labels, self.teacher_kernels, self.teacher_hidden),
             teachers=teachers,
             labels=labels,
             capacity=capacity,
@@ -245,11 +273,11 @@ class GPate(Estimator):
             chunk=self.chunk,
         )
 
-    def _generator(self, heads: Heads, classes: int) -> GPateGenerator:
+    def _generator(self, heads: Heads, classes: int, image: tuple[int, int, int] | None) -> GPateGenerator:
         names = "by_class latent hidden judged practice projected teacher_steps generator_steps generator_rate step"
         hold = heads.width / (2.0 * self.judged * self.projected) * self.step**2
         chosen = {name: getattr(self, name) for name in names.split()}
-        return GPateGenerator(heads=heads, classes=classes, hold=hold, **chosen)
+        return GPateGenerator(heads=heads, classes=classes, hold=hold, image=image, **chosen)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
