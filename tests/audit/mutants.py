@@ -140,7 +140,7 @@ class NoNoise:
 
 @dataclass(frozen=True)
 class Mutant:
-    """How a mutant is audited, and the fewest runs at which the audit has caught it in every repetition we made."""
+    """How a mutant is audited: pair, threat model, attack, number of runs."""
 
     make: Callable[[], Any]
     target: str
@@ -169,7 +169,7 @@ MUTANTS = {
     "accountant: forgets all answers but one": Mutant(lambda: with_votes(ForgetfulVotes), "lonely", *WALL, 400, True),
     "partition: every teacher sees every row": Mutant(lambda: with_votes(SharedVotes), "lonely", *WALL, 200, True),
     "partition: every teacher gets the last shard": Mutant(
-        lambda: with_votes(LastShardVotes), "lonely", "wall-box", "answers", 4000, True
+        lambda: with_votes(LastShardVotes, 20), "lonely", "wall-box", "answers", 3000, True
     ),
     "no PATE: one discriminator, no noise": Mutant(
         lambda: with_votes(NoPateVotes), "lonely", "wall-box", "answers", 200, True
