@@ -1,10 +1,14 @@
 """DPGAN, RDP-CGAN and the references as methods: what they pay, refuse, and say about themselves."""
 
+from contextlib import redirect_stderr
+from io import StringIO
+
 import dp_accounting as dpa
 import pytest
 from sklearn.base import clone
 
 import understudy as us
+from understudy import cli
 from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
 from understudy.cli.fit import check_consent
@@ -132,6 +136,16 @@ def test_references_say_that_they_are_not_private(method):
     with pytest.raises(us.UsageError, match="--not-private"):
         check_consent(made, False)
     check_consent(made, True)
+
+
+def test_the_command_asks_for_not_private(tmp_path):
+    mixed_schema().save(tmp_path / "rows.yaml")
+    said = StringIO()
+    with redirect_stderr(said):
+        words = ["fit", tmp_path / "rows.csv", "--schema", tmp_path / "rows.yaml", "--method", "gan"]
+        code = cli.run([*map(str, words), "--epsilon", "1"])
+    assert code == 2 and "add --not-private" in " ".join(said.getvalue().split())
+    assert not (tmp_path / "rows.understudy").exists()
 
 
 def test_not_private_is_refused_for_private_methods():
