@@ -27,6 +27,7 @@ _SURFACE = {
     "advise": "understudy.adviser",
     "MeanEmbedding": "understudy.estimators",
     "PateGan": "understudy.estimators",
+    "GPate": "understudy.estimators",
     "Independent": "understudy.estimators",
     "Mst": "understudy.estimators",
     "Aim": "understudy.estimators",

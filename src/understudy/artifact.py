@@ -48,6 +48,7 @@ GENERATORS = {
     "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
     "g-pate": "understudy.generators.g_pate:GPateGenerator",
     "g-pate-as-published": "understudy.generators.g_pate:GPateGenerator",
+    "g-pate-data-dependent": "understudy.generators.g_pate:GPateGenerator",
     "dpgan": "understudy.generators.gan:GanGenerator",
     "rdp-cgan": "understudy.generators.gan:GanGenerator",
     "gan": "understudy.generators.gan:GanGenerator",

@@ -11,6 +11,7 @@ METHODS = {
     "pate-gan-as-published": "understudy.recipes.pate_gan_published:PateGanAsPublished",
     "g-pate": "understudy.recipes.g_pate:GPate",
     "g-pate-as-published": "understudy.recipes.g_pate:GPateAsPublished",
+    "g-pate-data-dependent": "understudy.recipes.g_pate_data_dependent:GPateDataDependent",
     "dpgan": "understudy.recipes.dpgan:DpGan",
     "rdp-cgan": "understudy.recipes.rdp_cgan:RdpCgan",
     "gan": "understudy.recipes.references:Gan",

@@ -38,6 +38,7 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "g-pate": DIRECTIONS,
     "g-pate-as-published": DIRECTIONS,
+    "g-pate-data-dependent": DIRECTIONS,
     **dict.fromkeys(("dpgan", "rdp-cgan", "gan", "medgan", "tablegan", "corgan"), GRADIENTS),
     "mst": {"steps": 5},
     "aim": {"steps": 5},

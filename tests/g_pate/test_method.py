@@ -145,8 +145,8 @@ def test_the_compiled_data_dependent_price_is_that_of_the_accountant(sigma):
 
 
 def test_the_published_price_stops_the_run_and_voids_the_certificate():
-    options = DIRECTIONS_QUICK | {"rounds": 3, "teachers": 50, "sigma_test": 2.0, "accounting": "data-dependent"}
-    estimator = method("g-pate")(epsilon=1.0, seed=0, **options)
+    options = DIRECTIONS_QUICK | {"rounds": 3, "teachers": 50, "sigma_test": 2.0, "threshold": 0.0}
+    estimator = method("g-pate-data-dependent")(epsilon=1.0, seed=0, **options)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.random((40, 3)), columns=["x0", "x1", "x2"]).assign(
         y=np.where(rng.random(40) < 0.5, "a", "b")
@@ -156,8 +156,8 @@ def test_the_published_price_stops_the_run_and_voids_the_certificate():
     answered = estimator.history["answered"]
     assert len(answered) == 1 and answered[0] > 0  # noise of two votes uses up epsilon 1 in the first of three rounds
     for missing in ({"sigma_test": None}, {"rounds": None}):
-        with pytest.raises(UsageError, match="data-dependent needs"):
-            method("g-pate")(**options | missing).plan(SCHEMA)
+        with pytest.raises(UsageError, match="needs sigma_test"):
+            method("g-pate-data-dependent")(**options | missing).plan(SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.accounting import Budget, Charge, Plan, gaussian
+from understudy.accounting import Budget, Plan, gaussian
 from understudy.accounting.filter import units_between
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator, Opening, check_choice, check_counts, check_positive
@@ -27,7 +27,6 @@ from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
-from understudy.private.mechanisms.published_gradients import PublishedGradients
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients
 from understudy.recipes.pate_gan import classes_per_unit
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
@@ -64,7 +63,6 @@ class GPate(Estimator):
     answer_units: int = 8  # price of an answer, where a test of consensus costs 1
     expected: float = 0.6  # share of the questions that the plan pays answers for
     sigma_test: float | None = None  # with rounds=None: noise of the test in votes
-    accounting: Literal["filter", "data-dependent"] = "filter"  # the second is for research and voids the certificate
     step: float = 0.1
     generator_steps: int = 5
     generator_rate: float = 2e-3
@@ -87,11 +85,7 @@ class GPate(Estimator):
             teacher_rate=self.teacher_rate,
             generator_rate=self.generator_rate,
         )
-        check_choice(
-            accounting=(self.accounting, ("filter", "data-dependent")), network=(self.network, ("dense", "conv"))
-        )
-        if not self.sound and (self.sigma_test is None or self.rounds is None):
-            raise UsageError("accounting=data-dependent needs sigma_test (the noise) and rounds (the most it may run)")
+        check_choice(network=(self.network, ("dense", "conv")))
         if self.bins < 2:
             raise UsageError(f"bins={self.bins} must be at least 2: teachers vote between bins")
         if not 0.0 <= self.threshold <= 1.0 or not self.expected <= 1.0:
@@ -104,18 +98,6 @@ class GPate(Estimator):
             raise UsageError("moments_share needs marginals_share: moments are taken of columns on a common footing")
         if self.teacher_hidden < 0 or self.teacher_hidden != int(self.teacher_hidden):
             raise UsageError(f"teacher_hidden={self.teacher_hidden} must be a whole number; 0 means linear teachers")
-
-    @property
-    def sound(self) -> bool:
-        return self.accounting == "filter"
-
-    @property
-    def void_reason(self) -> str:
-        return (
-            ""
-            if self.sound
-            else "data-dependent price: it decides when to stop and is itself private; the guarantee is void"
-        )
 
     def _image(self, schema: Schema) -> tuple[int, int, int] | None:
         """The shape of the pictures that convolutions see; None for dense networks."""
@@ -134,8 +116,6 @@ class GPate(Estimator):
     def announce(self, schema: Schema) -> list[Announced]:
         self._image(schema)  # refuses what the network cannot take
         start = announce_start(schema, self.marginals_share, self.moments_share) if self.marginals_share else []
-        if not self.sound:
-            return start
         rounds = self.round_count(schema)
 
         def event(z: float) -> dpa.DpEvent:
@@ -144,13 +124,6 @@ class GPate(Estimator):
         detail = f"{rounds} rounds x {self.judged * self.projected} questions, at most {self.allowance} units a round"
         units = rounds * self.allowance
         return [*start, Announced(DIRECTIONS, self.directions_share, event, answers=units, detail=detail)]
-
-    def unpriced(self) -> tuple[Charge, ...]:
-        if self.sound:
-            return ()
-        return (
-            Charge(DIRECTIONS, dpa.SelfComposedDpEvent(dpa.NonPrivateDpEvent(), self.rounds or 1), "no valid price"),
-        )
 
     @property
     def allowance(self) -> int:
@@ -184,8 +157,6 @@ class GPate(Estimator):
 
     def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
         """How loud the noise is, in votes, before a row is read."""
-        if not self.sound:
-            return ["stops by a data-dependent epsilon, which is itself private: for research, never to be released"]
         units = settings["rounds"] * self.allowance
         unit = factor * math.sqrt(units * self._total_weight(schema) / self.directions_share)
         mechanism = self._mechanism((1,), 1, 0, self._touched(schema), unit, 1, None)
@@ -215,14 +186,17 @@ class GPate(Estimator):
         teachers, capacity = self._ensembles(sizes, schema)
         labels = 0 if self.by_class else codec.class_count
         touched = self._touched(schema)
-        unit = plan.parameters["noise"].get(DIRECTIONS) or (self.sigma_test or 0.0) / math.sqrt(touched)
+        unit = self._unit(plan, touched)
         image = self._image(schema)
         mechanism = self._mechanism(teachers, capacity, labels, touched, unit, codec.width, image)
         rounds = plan.parameters["settings"]["rounds"]
         generator = self._generator(heads, codec.class_count, image)
         hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
-        asked = mechanism if self.sound else PublishedGradients(mechanism, self.epsilon, self.delta)
-        return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
+        return Opening(generator, hints, DIRECTIONS, mechanism, rounds, marginals)
+
+    def _unit(self, plan: Plan, touched: int) -> float:
+        """Noise multiplier of one unit of the filter, as the plan found it."""
+        return float(plan.parameters["noise"][DIRECTIONS])
 
     def _trusted(self, start: Start, mechanism: TeacherGradients, rounds: int) -> Start:
         """Classes whose votes cannot be told from noise are asked to move little; with one ensemble all are alike."""
