@@ -74,7 +74,9 @@ class Conversation:
     def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Any]]:
         """Run the prepared rounds. `key` steers the generator's public randomness."""
         event, tape, secret = self._charge()
-        held, state, info = run_chunk(self._mechanism, generator, self._data, self._held, state, tape, secret, key)
+        held, state, info = run_chunk(
+            self._mechanism, generator, self._data, self._held, state, jnp.asarray(tape), secret, key
+        )
         self._held, self._tape, self.done = held, None, self.done + len(tape)
         return Release((state, info), event)
 
