@@ -28,6 +28,8 @@ _SURFACE = {
     "MeanEmbedding": "understudy.estimators",
     "PateGan": "understudy.estimators",
     "GPate": "understudy.estimators",
+    "DpGan": "understudy.estimators",
+    "RdpCgan": "understudy.estimators",
     "Independent": "understudy.estimators",
     "Mst": "understudy.estimators",
     "Aim": "understudy.estimators",
