@@ -16,7 +16,7 @@ from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipes.independent import Independent
 from understudy.recipes.pate_gan import PateGan
-from understudy.schema import Codec, Schema
+from understudy.schema import Codec, Column, Schema
 
 VOTES_ALONE: dict[str, Any] = {
     "votes_share": 1000.0,
@@ -112,14 +112,13 @@ class ExactLabels(Independent):
 
 
 # -- metadata ----------------------------------------------------------------------------------------------------------
-def bounds_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
-    """A wrapper that reads minimum and maximum of every column off the training rows, then fits privately."""
-    columns = []
-    for name in frame:
-        low, high = float(frame[name].min()), float(frame[name].max())
-        columns.append({name: {"kind": "continuous", "lower": low, "upper": max(high, low + 1e-6)}})
-    schema = Schema.from_dict({"columns": {name: entry for column in columns for name, entry in column.items()}})
-    fitted = shadow_fits(Independent(epsilon=1.0), frame.astype(float), schema, count)
+def categories_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
+    """A wrapper that reads the list of values of every column off the training rows, then fits privately."""
+    columns = tuple(
+        Column(name=str(name), kind="categorical", categories=tuple(sorted(frame[name].unique().tolist())))
+        for name in frame
+    )
+    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count)
     return sample_tables(fitted, 100)
 
 
@@ -177,7 +176,7 @@ MUTANTS = {
     "labels: exact class counts": Mutant(
         lambda: ExactLabels(epsilon=1.0), "rare-class", "black-box", "querybased", 200
     ),
-    "metadata: bounds read from the data": Mutant(
-        lambda: "bounds-from-data", "numeric", "black-box", "groundhog", 200, external=bounds_from_data
+    "metadata: categories read from the data": Mutant(
+        lambda: "categories-from-data", "worst-case", "black-box", "groundhog", 200, external=categories_from_data
     ),
 }

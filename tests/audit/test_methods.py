@@ -1,13 +1,17 @@
 """The short audit: every private method is attacked, and the same attacks find its noise-free version.
 
-"Not violated" is all that an audit can say; what makes it worth saying is the second test.
+"Not violated" is all that an audit can say; what makes it worth saying is that it finds the version without noise. (Methods that
+draw their gradient noise from secret bits keep that part of it; they are caught by what they ask once.)
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from understudy.audit import shadow
 from understudy.audit.run import run_audit
+from understudy.audit.targets import worst_case
 from understudy.estimators import METHODS, method
 
 from .mutants import NoNoise
@@ -29,11 +33,13 @@ PRIVATE = [name for name in METHODS if not method(name)().void_reason]
 def audit(name, **settings):
     known = method(name)().get_params()
     options = {option: value for option, value in SMALL.items() if option in known}
-    return run_audit(name, epsilon=1.0, options=options, rows=100, seed=11, **settings)
+    pair = worst_case()
+    if "sampling_rate" in known:  # sizes follow from the row count; where it is public, all fits share one program
+        pair = replace(pair, schema=replace(pair.schema, rows=len(pair.without)))
+    return run_audit(name, epsilon=1.0, options=options, target=pair, rows=100, seed=11, **settings)
 
 
 EVERYTHING = {
-    "target": "worst-case",
     "threats": ("black-box", "model-box", "wall-box"),
     "attacks": ("querybased", "artifact", "likelihood-ratio"),
     "runs": 100,
