@@ -27,7 +27,12 @@ SMALL = {
     "batch": 8,
 }
 SMALL |= {"hidden": 4, "latent": 2, "student_hidden": 4, "teachers": 2, "steps": 5}
-PRIVATE = [name for name in METHODS if not method(name)().void_reason]
+SLOW = ("rdp-cgan", "g-pate-as-published")  # minutes of compilation
+PRIVATE = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name in METHODS
+    if not method(name)().void_reason
+]
 
 
 def audit(name, **settings):
