@@ -32,7 +32,7 @@ def main() -> None:
     heads = Heads(COLUMNS, tuple(Block("numeric", column, 1) for column in range(COLUMNS)))
     recipes = {"dpgan": DpGan(batch=BATCH), "rdp-cgan, critic's rounds": RdpCgan(batch=BATCH, autoencoder="none")}
     for name, recipe in recipes.items():
-        print(json.dumps({"networks": name} | measure(recipe._generator(heads, 2))))
+        print(json.dumps({"networks": name} | measure(recipe._generator(heads, 2))))  # noqa: T201
 
 
 def measure(generator: GanGenerator) -> dict[str, Any]:

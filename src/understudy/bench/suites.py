@@ -207,7 +207,12 @@ SUITES = _suites(
         name="rdp-cgan-table-6",
         title="RDP-CGAN Table 6: four of six data sets at epsilon 1",
         datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular", "mitbih"),
-        methods=("dpgan", "pate-gan", "rdp-cgan", "corgan"),  # corgan: rdp-cgan's networks without privacy, the upper bound
+        methods=(
+            "dpgan",
+            "pate-gan",
+            "rdp-cgan",
+            "corgan",
+        ),  # corgan: rdp-cgan's networks without privacy, the upper bound
         seeds=3,
         references=(_table("rdp-cgan", "6"),),
     ),

@@ -6,9 +6,9 @@ Every column is a node with a few cells; node 0 is the class. In an order in whi
     outcome_j ~ P(outcome_j | cell_j)                    a cell may hold several categories or several fine intervals
     value_j = base_j[outcome] + U span_j[outcome]        numeric columns: uniform inside a fine interval
 
-The tables are post-processing of released counts (`understudy.recipes.cells`, `understudy.recipes.junction`). They are cumulative,
-padded to common sizes and kept in one array, so that drawing is one compiled scan over the nodes whatever the graph is. A row of
-the network costs no more memory than its own cells.
+The tables are post-processing of released counts (`understudy.recipes.cells`, `understudy.recipes.junction`). They are
+cumulative, padded to common sizes and kept in one array, so that drawing is one compiled scan over the nodes whatever the graph
+is. A row of the network costs no more memory than its own cells.
 """
 
 from collections.abc import Mapping

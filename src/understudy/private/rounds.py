@@ -180,7 +180,8 @@ def stack(trees: Sequence[Any]) -> Any:
         shape = np.where(unequal, -(-sizes.max(axis=0) // STEP) * STEP, sizes.max(axis=0)).astype(int)
         joined = np.zeros((len(arrays), *shape), arrays[0].dtype)
         for number, array in enumerate(arrays):
-            joined[(number, *(slice(size) for size in array.shape))] = array
+            place: tuple[int | slice, ...] = (number, *(slice(int(size)) for size in array.shape))
+            joined[place] = array
         return joined
 
     return jax.tree.map(join, *trees)
