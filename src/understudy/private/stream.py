@@ -43,7 +43,10 @@ def words(secret: Int[Array, " words"], count: int, first_block: int = 0) -> UIn
 def chacha20(secret: UInt32[Array, " words"], counter: UInt32[Array, " blocks"]) -> UInt32[Array, "blocks 16"]:
     """The block function for every counter. State as four rows of four words, so that a row is one vector operation."""
     blocks = counter.shape[0]
-    spread = lambda row: jnp.broadcast_to(row[:, None], (4, blocks))  # noqa: E731
+
+    def spread(row: Array) -> Array:
+        return jnp.broadcast_to(row[:, None], (4, blocks))
+
     last = jnp.concatenate([counter[None, :], jnp.broadcast_to(secret[8:, None], (3, blocks))])
     start = (spread(jnp.asarray(CONSTANTS, jnp.uint32)), spread(secret[:4]), spread(secret[4:8]), last)
 
@@ -77,7 +80,8 @@ def coins(bits: UInt32[Array, " n"], rate: float) -> Bool[Array, " n"]:
     """Independent coins that show heads with probability `rate`, rounded down to a multiple of 2^-32."""
     if rate >= 1.0:
         return jnp.ones(bits.shape, bool)
-    return bits < jnp.uint32(math.floor(rate * 2.0**32))
+    heads: Bool[Array, " n"] = bits < jnp.uint32(math.floor(rate * 2.0**32))
+    return heads
 
 
 def normals(bits: UInt32[Array, " words"], count: int) -> Float[Array, " count"]:

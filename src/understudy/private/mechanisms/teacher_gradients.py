@@ -151,7 +151,9 @@ class TeacherGradients:
         def loss(own: Weights, rows: Any, mask: Any, fakes: Any) -> Float[Array, ""]:
             logits = jax.vmap(self.network, in_axes=(None, 0))
             real = (mask * jax.nn.softplus(-logits(own, rows)[:, 0])).sum() / jnp.maximum(mask.sum(), 1.0)
-            return real + jax.nn.softplus(logits(own, fakes)[:, 0]).mean()
+            fake: Float[Array, ""] = jax.nn.softplus(logits(own, fakes)[:, 0]).mean()
+            total: Float[Array, ""] = real + fake
+            return total
 
         def one(fakes: Any, teacher: tuple[Weights, Any, Any]) -> Weights:
             def step(own: Weights, batch: Any) -> tuple[Weights, None]:
@@ -161,9 +163,11 @@ class TeacherGradients:
             return jax.lax.scan(step, teacher[0], fakes)[0]
 
         def group(own: Weights, rows: Any, mask: Any, fakes: Any) -> Weights:
-            return jax.lax.map(partial(one, fakes), (own, rows, mask), batch_size=self.chunk)  # type: ignore[no-any-return]
+            trained: Weights = jax.lax.map(partial(one, fakes), (own, rows, mask), batch_size=self.chunk)
+            return trained
 
-        return jax.vmap(group, in_axes=(0, 0, 0, 1))(weights, data.rows, data.mask, practice)  # type: ignore[no-any-return]
+        found: Weights = jax.vmap(group, in_axes=(0, 0, 0, 1))(weights, data.rows, data.mask, practice)
+        return found
 
     def histograms(self, weights: Weights, query: Probe) -> Histograms:
         """Votes of all teachers for bins, added up; each teacher has one vote per question, whatever its gradient is."""
@@ -171,12 +175,14 @@ class TeacherGradients:
         exists = np.arange(most)[None, :] < np.asarray(self.teachers)[:, None]
 
         def wish(own: Weights, x: Float[Array, " inputs"]) -> Float[Array, " inputs"]:
-            return jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)  # type: ignore[no-any-return]
+            slope: Float[Array, " inputs"] = jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)
+            return slope
 
         def votes(rows: Any, teacher: tuple[Weights, Any]) -> Int[Array, "judged projected bins"]:
             gradients = jax.vmap(wish, in_axes=(None, 0))(teacher[0], rows)
             bins = self.bin_of(gradients[:, : query.projection.shape[0]] @ query.projection)
-            return jax.nn.one_hot(bins, self.bins, dtype=jnp.int32) * teacher[1]
+            counted: Int[Array, "judged projected bins"] = jax.nn.one_hot(bins, self.bins, dtype=jnp.int32) * teacher[1]
+            return counted
 
         def group(own: Weights, there: Any, rows: Any) -> Any:
             def add(total: Any, teachers: Any) -> Any:
