@@ -28,3 +28,23 @@ ROOT = Path(__file__).resolve().parents[1]
 def source() -> Path:
     """The folder of the package's sources."""
     return ROOT / "src" / "understudy"
+
+
+# A small fit of these compiles for about a minute in every test that makes one; `make test-slow` runs them. `dpgan` and `gan`
+# share their mechanism and their loop and stay in the quick tests, and tests/gradients fits `rdp-cgan` with dense networks.
+COMPILE_LONG = ("rdp-cgan", "medgan", "tablegan", "corgan", "g-pate-data-dependent", "g-pate-as-published")
+EVERY_METHOD = ("conformance", "fit")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        named = {
+            part
+            for value in values
+            for part in (value if isinstance(value, tuple) else (value,))
+            if isinstance(part, str)
+        }
+        if item.path.parent.name in EVERY_METHOD and named.intersection(COMPILE_LONG):
+            item.add_marker(pytest.mark.slow)
