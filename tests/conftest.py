@@ -30,9 +30,9 @@ def source() -> Path:
     return ROOT / "src" / "understudy"
 
 
-# A small fit of these compiles for about a minute in every test that makes one; `make test-slow` runs them. `dpgan` and `gan`
-# share their mechanism and their loop and stay in the quick tests, and tests/gradients fits `rdp-cgan` with dense networks.
-COMPILE_LONG = ("rdp-cgan", "medgan", "tablegan", "corgan", "g-pate-data-dependent", "g-pate-as-published")
+# A small fit of these compiles for about a minute in every test that makes one; `make test-slow` runs them. `dpgan`
+# has the same mechanism and loop and stays in the quick tests, and tests/gradients fits `rdp-cgan` with dense networks.
+COMPILE_LONG = ("rdp-cgan", "gan", "medgan", "tablegan", "corgan", "g-pate-data-dependent", "g-pate-as-published")
 EVERY_METHOD = ("conformance", "fit")
 
 
