@@ -27,7 +27,7 @@ SMALL = {
     "batch": 8,
 }
 SMALL |= {"hidden": 4, "latent": 2, "student_hidden": 4, "teachers": 2, "steps": 5}
-SLOW = ("rdp-cgan", "g-pate-as-published")  # minutes of compilation
+SLOW = ("rdp-cgan", "g-pate-as-published", "g-pate", "dpgan", "mst", "aim")  # minutes of compilation or of Python
 PRIVATE = [
     pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
     for name in METHODS
