@@ -31,7 +31,9 @@ def match_shapes(classes: int, width: int) -> dict[str, tuple[int, ...]]:
 
 def match(heads: Heads, classes: int, start: Any, draw: Callable[[Array, Any], Array]) -> dict[str, Array]:
     """Factor and shift of every class's scores, so that factor y + shift has the released moments."""
-    key = jax.random.key(0, impl="rbg")
+    key = jax.random.key(
+        0, impl="rbg"
+    )  # public: it draws generated rows from released values, and no privacy rests on it
     location, scale = jnp.asarray(start.location), jnp.exp(jnp.asarray(start.log_scale))
     threshold = jnp.asarray(start.threshold)
     numeric, binary = (jnp.asarray(heads.coordinates(head)) for head in ("numeric", "binary"))

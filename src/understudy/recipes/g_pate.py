@@ -28,7 +28,7 @@ from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients
-from understudy.recipes.pate_gan import classes_per_unit
+from understudy.recipes.pate_gan import classes_per_unit, ensembles
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
 from understudy.schema import Codec, Schema
 
@@ -183,7 +183,7 @@ class GPate(Estimator):
         if moments is None:
             start = start._replace(tether=np.full_like(start.tether, LOOSE))
         sizes = counts if self.by_class else np.asarray([counts.sum()])
-        teachers, capacity = self._ensembles(sizes, schema)
+        teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
         labels = 0 if self.by_class else codec.class_count
         touched = self._touched(schema)
         unit = self._unit(plan, touched)
@@ -204,17 +204,6 @@ class GPate(Estimator):
         blur = mechanism.sigma_answer / asked / np.asarray(mechanism.teachers, float)[:, None]
         trust = 1.0 / (1.0 + (blur / USEFUL_SHARE) ** 2) if self.by_class else np.ones((1, 1))
         return start._replace(trust=np.broadcast_to(trust, start.trust.shape).copy())
-
-    def _ensembles(self, counts: np.ndarray, schema: Schema) -> tuple[tuple[int, ...], int]:
-        """Teachers of every ensemble and rows a shard can hold, from released counts."""
-        per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
-        if self.teachers is None:
-            wanted = np.maximum(counts / (self.rows_per_teacher * per_unit), 2)
-        else:
-            wanted = np.full(len(counts), self.teachers)
-        teachers = tuple(int(value) for value in np.ceil(wanted))
-        mean = float(np.max(counts / np.asarray(teachers)))
-        return teachers, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
 
     def _mechanism(
         self,

@@ -96,7 +96,7 @@ class PateGan(Estimator):
         curator.view(marginals)
         moments = ask_moments(curator, codec, marginals, counts, plan) if self.moments_share else None
         start = starting_point(heads, marginals, moments, codec.class_count)
-        teachers, capacity = self._ensemble(counts, schema)
+        teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher)
         noise = plan.parameters["noise"][VOTES]
         mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
         blur = mechanism.scale / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
@@ -120,7 +120,7 @@ class PateGan(Estimator):
             return notes
         classes = class_count(schema)
         counts = np.full(classes, rows / classes)
-        teachers = self._ensemble(counts, schema)[0][0]
+        teachers = ensembles(counts, schema, self.teachers, self.rows_per_teacher)[0][0]
         blur = sigma / math.sqrt(answers) / teachers
         notes.append(
             f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share"
@@ -137,17 +137,6 @@ class PateGan(Estimator):
 
         announced = preparation(self, schema, Budget(self.epsilon, self.delta)) + self.announce(schema)
         return sum(release.weight for release in announced)
-
-    def _ensemble(self, counts: np.ndarray, schema: Schema) -> tuple[tuple[int, ...], int]:
-        """Teachers per class and rows a shard can hold, from released counts."""
-        per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
-        if self.teachers is None:
-            wanted = np.maximum(counts / (self.rows_per_teacher * per_unit), 2)
-        else:
-            wanted = np.full(len(counts), self.teachers)
-        teachers = tuple(int(value) for value in np.ceil(wanted))
-        mean = float(np.max(counts / np.asarray(teachers)))
-        return teachers, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
 
     def _votes(
         self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float, width: int = 1
@@ -187,6 +176,17 @@ def class_count(schema: Schema) -> int:
         return 1
     column = schema.column(schema.label)
     return len(column.outcomes) if column.resolved else LARGEST_LIST
+
+
+def ensembles(
+    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float
+) -> tuple[tuple[int, ...], int]:
+    """Teachers of every ensemble and rows a shard can hold, from released counts."""
+    per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
+    wanted = np.full(len(counts), teachers) if teachers else np.maximum(counts / (rows_per_teacher * per_unit), 2)
+    chosen = tuple(int(value) for value in np.ceil(wanted))
+    mean = float(np.max(counts / np.asarray(chosen)))
+    return chosen, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
 
 
 def classes_per_unit(schema: Schema) -> int:
