@@ -85,7 +85,7 @@ def fit(
         told.tell("estimate")
         resolved, counts, opening = open_conversation(estimator, curator, schema, plan, told)
         key_init, key_rounds = jax.random.split(public_key(seed))
-        state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
+        state = strongly_typed(jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints)))
         history: dict[str, list[float]] = {}
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism).value
@@ -169,6 +169,11 @@ def talk(
 def public_key(seed: int) -> Any:
     """Key of public randomness: initial weights, latent noise. XLA's own generator compiles and runs faster than Threefry."""
     return jax.random.key(seed, impl="rbg")
+
+
+def strongly_typed(state: Any) -> Any:
+    """Arrays made from bare Python numbers have a weak type, and rounds return strong ones: the program would compile twice."""
+    return jax.tree.map(lambda leaf: leaf.astype(leaf.dtype) if leaf.weak_type else leaf, state)
 
 
 def as_arrays(hints: Any) -> Any:

@@ -4,6 +4,8 @@ from contextlib import redirect_stderr
 from io import StringIO
 
 import dp_accounting as dpa
+import jax
+import jax.numpy as jnp
 import pytest
 from sklearn.base import clone
 
@@ -12,6 +14,7 @@ from understudy import cli
 from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
 from understudy.cli.fit import check_consent
+from understudy.nn.mlp import Mlp
 from understudy.recipes.gradient_gan import GRADIENTS, GradientGan, doubling, piece_size
 from understudy.recipes.rdp_cgan import RdpCgan
 
@@ -160,3 +163,18 @@ def test_every_file_of_a_reference_says_not_private(tmp_path):
         assert "NOT PRIVATE" in " ".join((folder / name).read_text("utf-8").split()), name
     assert "VOID" in (folder / "registry.yaml").read_text("utf-8")
     assert '"not private"' in (folder / "ledger.json").read_text("utf-8")
+
+
+def test_rounds_are_compiled_once(caplog, monkeypatch):
+    """Networks may start from bare Python numbers, which have a weak type; rounds return strong ones, and compiled twice."""
+    honest = Mlp.init
+
+    def weakly_typed(network, key):
+        params = honest(network, key)
+        return params | {name: jnp.full(b.shape, 0.0) for name, b in params.items() if name.startswith("bias")}
+
+    monkeypatch.setattr(Mlp, "init", weakly_typed)
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        small(rounds=24, autoencoder="none").fit(mixed_table(), mixed_schema())
+    compiled = [record for record in caplog.records if "Finished XLA compilation of jit(run_chunk)" in record.message]
+    assert len(compiled) == 1

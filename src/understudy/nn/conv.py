@@ -116,14 +116,17 @@ class Conv:
     last: float = 1.0  # size of the last layer's first weights, in units of the usual size
 
     def init(self, key: PRNGKeyArray) -> Params:
+        """All weights from one draw: a draw for each layer would take seconds to compile."""
+        sizes = [math.prod(layer.shape) for layer in self.layers]
+        drawn = jnp.split(jax.random.normal(key, (sum(sizes),)), np.cumsum(sizes)[:-1])
+        starts = {"bias": 0.0, "slope": 0.25, "gain": 1.0, "shift": 0.0}
         params: Params = {}
         for i, layer in enumerate(self.layers):
-            size = np.sqrt(2.0 / max(layer.fan, 1.0)) * (self.last if i == len(self.layers) - 1 else 1.0)
-            params[f"weight{i}"] = size * jax.random.normal(jax.random.fold_in(key, i), self.shapes()[f"weight{i}"])
-            params[f"bias{i}"] = jnp.zeros(layer.channels_out)
+            scale = np.sqrt(2.0 / max(layer.fan, 1.0)) * (self.last if i == len(self.layers) - 1 else 1.0)
+            params[f"weight{i}"] = scale * drawn[i].reshape(layer.shape)
         for name, shape in self.shapes().items():
-            if name.startswith(("slope", "gain", "shift")):
-                params[name] = jnp.full(shape, {"slope": 0.25, "gain": 1.0, "shift": 0.0}[name.rstrip("0123456789")])
+            if not name.startswith("weight"):
+                params[name] = jnp.full(shape, starts[name.rstrip("0123456789")], jnp.float32)
         return params
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
