@@ -20,6 +20,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.generators.copula import Params, mismatch
+from understudy.generators.pictures import PictureGenerator
 from understudy.nn.heads import Heads
 
 REACH = 4.0  # tables cover s in [-REACH, REACH]
@@ -87,7 +88,9 @@ class MeanEmbeddingGenerator:
         return {name: value for name, value in asdict(self).items() if name not in ("heads", "classes")}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "MeanEmbeddingGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "MeanEmbeddingGenerator | PictureGenerator":
+        if "maker" in settings:
+            return PictureGenerator.from_dict(settings, codec)
         return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
 
     def mismatch(self, weights: Mapping[str, Any]) -> str:

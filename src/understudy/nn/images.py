@@ -80,19 +80,20 @@ class Deconv:
     hidden: int
     shape: Shape
     kernels: int = 64
+    maps: int = MAPS
 
     @property
     def small(self) -> tuple[int, int]:
         return -(-self.shape[0] // 4), -(-self.shape[1] // 4)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        places = self.small[0] * self.small[1] * MAPS
+        places = self.small[0] * self.small[1] * self.maps
         return {
             "location": (self.classes, self.heads.width),
             "log_scale": (self.classes, self.heads.width),
             "dense": (self.latent + self.classes, self.hidden),
             "maps": (self.hidden + self.classes, places),
-            "first": (KERNEL, KERNEL, MAPS, self.kernels),
+            "first": (KERNEL, KERNEL, self.maps, self.kernels),
             "last": (KERNEL, KERNEL, self.kernels, self.shape[2]),
         }
 
@@ -114,7 +115,7 @@ class Deconv:
         z = jax.random.normal(key, (classes.shape[0], self.latent))
         hidden = jax.nn.leaky_relu(jnp.concatenate([z, label], axis=1) @ params["dense"], 0.2)
         maps = jax.nn.leaky_relu(jnp.concatenate([hidden, label], axis=1) @ params["maps"], 0.2)
-        maps = maps.reshape(-1, *self.small, MAPS)
+        maps = maps.reshape(-1, *self.small, self.maps)
         maps = jax.nn.leaky_relu(jax.lax.conv_transpose(maps, params["first"], (STRIDE, STRIDE), "SAME"), 0.2)
         drawn = jax.lax.conv_transpose(maps, params["last"], (STRIDE, STRIDE), "SAME")
         drawn = drawn[:, : self.shape[0], : self.shape[1], :].reshape(-1, self.heads.width)

@@ -17,6 +17,7 @@ from understudy.private.mechanisms.bounds import PrivateBounds
 from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.private.mechanisms.column_histograms import ColumnHistograms, Floats
 from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, Judge, score, total_points
+from understudy.private.mechanisms.group_sum import GroupMap, GroupSum
 from understudy.private.mechanisms.histogram import ClassHistogram
 from understudy.private.mechanisms.marginal_counts import (
     CellMap,
@@ -25,7 +26,7 @@ from understudy.private.mechanisms.marginal_counts import (
     cell_numbers,
     exact_counts,
 )
-from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum, Vectors
+from understudy.private.mechanisms.noisy_sum import BLOCK, FeatureMap, NoisySum, Vectors
 from understudy.private.mechanisms.second_moments import ClassFeatureMap, SecondMoments
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Ints
@@ -136,6 +137,14 @@ class Curator:
         self._encoded = encoded._replace(rows=marginals.view(encoded.rows))
         return Release(None, dpa.NoOpDpEvent())
 
+    def see(self, features: FeatureMap) -> Release[None]:
+        """See every row through a public map of that row alone from here on. Nothing leaves."""
+        _, encoded = self._inside()
+        starts = range(0, max(len(encoded.rows), 1), BLOCK)
+        blocks = [np.asarray(features(encoded.rows[first : first + BLOCK]), np.float32) for first in starts]
+        self._encoded = encoded._replace(rows=np.concatenate(blocks))
+        return Release(None, dpa.NoOpDpEvent())
+
     def feature_sum(
         self, purpose: str, mechanism: NoisySum, features: FeatureMap, *, pooled: bool = False
     ) -> Release[Vectors]:
@@ -147,6 +156,16 @@ class Curator:
             rows, classes = encoded.rows, np.zeros_like(encoded.classes) if pooled else encoded.classes
             count = 1 if pooled else codec.class_count
             return mechanism.release(rows, classes, count, units, features, self._noise).tolist()
+
+        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
+
+    def group_sum(self, purpose: str, mechanism: GroupSum, features: GroupMap) -> Release[Vectors]:
+        """Noisy sums per public group of a public vector of every row, clipped to norm 1 per unit."""
+        _, encoded = self._inside()
+
+        def compute() -> Any:
+            units = None if self._schema.unit is None else self._rows()._unit_ids()
+            return mechanism.release(encoded.rows, encoded.classes, units, features, self._noise).tolist()
 
         return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
 

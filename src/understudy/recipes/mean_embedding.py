@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from understudy.accounting import Plan
-from understudy.estimator import Announced, Estimator, Opening, check_positive
+from understudy.estimator import Announced, Estimator, Opening, check_choice, check_positive
 from understudy.generators.mean_embedding import Latent, MeanEmbeddingGenerator, table_points
 from understudy.generators.moments import (
     LATENT,
@@ -37,6 +37,7 @@ from understudy.generators.moments import (
     spectral,
     target_mask,
 )
+from understudy.generators.pictures import Maker
 from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.private.mechanisms.noisy_sum import NoisySum
@@ -51,6 +52,7 @@ from understudy.recipes.footing import (
     clipped_means,
     wide,
 )
+from understudy.recipes.image_embedding import announce_pictures, begin_pictures, picture_shape
 from understudy.schema import Codec, Schema
 
 MOMENTS, CELLS, PAIRS = "class moments", "class cells", "class pairs"
@@ -71,6 +73,7 @@ class MeanEmbedding(Estimator):
     cells_share: float = 0.08
     pairs_share: float = 0.25
     rounds: int = 4  # simulate-and-correct rounds of the latent correlations
+    maker: Maker = "flat"  # of pictures; "conv": a convolutional network, trained to the same released moments
 
     def check_options(self) -> None:
         check_positive(
@@ -80,8 +83,11 @@ class MeanEmbedding(Estimator):
             cells_share=self.cells_share,
             pairs_share=self.pairs_share,
         )
+        check_choice(maker=(self.maker, ("flat", "conv")))
 
     def announce(self, schema: Schema) -> list[Announced]:
+        if picture_shape(schema) is not None:
+            return announce_pictures(schema, self.moments_share, self.pairs_share)
         gaussian = dpa.GaussianDpEvent
         # In a wide table groups of columns share their cells, and cells of single columns per class drown in noise.
         footing_share, cells_share = self.marginals_share, self.cells_share
@@ -100,6 +106,8 @@ class MeanEmbedding(Estimator):
         noise = plan.parameters["noise"]
         least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
         counts = np.maximum(counts, least)
+        if picture_shape(codec.schema) is not None:
+            return begin_pictures(curator, codec, counts, plan, self.maker)
         footing = ask_footing(curator, codec, float(counts.sum()), plan)
         embedding = Embedding(codec, footing, counts)
         moments = embedding.ask_moments(curator, noise[MOMENTS])

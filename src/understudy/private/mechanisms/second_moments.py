@@ -8,10 +8,18 @@ G steps. Released are the sums over rows of the products e_i e_j (i < j) and of 
 For one row the products above the diagonal have squared norm (|e|^4 - sum e_i^4) / 2 <= G^4 / 2 and the last coordinate at most
 (G^2 / 4)^2, together (3/4 G^2)^2. The norms of a unit's rows add up (triangle inequality) to at most 3/4 sum_r |e_r|^2, which
 is at most 3/4 G^2, and spreading them over classes only shortens the whole. One Gaussian answer: `GaussianDpEvent(sigma)`.
+
+With `diagonal` the squares e_i^2 are released in place of the norm, with noise of deviation sigma G^2 / sqrt(2) on products and
+sigma G^2 on squares. In units of its noise a row moves the answer by
+
+    (2 sum_{i<j} e_i^2 e_j^2 + sum_i e_i^4)^(1/2) / (sigma G^2) = |e|^2 / (sigma G^2) <= 1 / sigma,
+
+units as before; the divergences of independent coordinates add up, so the price is the same.
 All sums are exact integers: a block of 2^13 rows adds up to less than 2^53 in floating point, and blocks are added as 64-bit
 integers.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +41,7 @@ class SecondMoments:
 
     sigma: float
     pooled: bool = False  # one sum for all classes
+    diagonal: bool = False  # squares of the coordinates, instead of the squared norm
 
     @property
     def event(self) -> dpa.DpEvent:
@@ -40,8 +49,8 @@ class SecondMoments:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise on every product (and on a quarter of the squared norm)."""
-        return 0.75 * self.sigma
+        """Deviation of the noise on every product (and on a quarter of the squared norm; sqrt(2) times it on squares)."""
+        return (math.sqrt(0.5) if self.diagonal else 0.75) * self.sigma
 
     def release(
         self,
@@ -52,7 +61,7 @@ class SecondMoments:
         features: ClassFeatureMap,
         noise: NoiseSource,
     ) -> Vectors:
-        """Rows [class, products above the diagonal row by row, then the quarter of the squared norm]."""
+        """Rows [class, products above the diagonal row by row, then the quarter of the squared norm, or the squares]."""
         width = features(rows[:0], classes[:0]).shape[1]
         sums = 1 if self.pooled else class_count
         upper = np.triu_indices(width, 1)
@@ -69,8 +78,18 @@ class SecondMoments:
                     part = exact[first : first + BLOCK]
                     total[number] += (part.T @ part).astype(np.int64)
                 quarter[number] += int(((own * own).sum(axis=1) // 4).sum())
-        whole = np.concatenate([total[:, upper[0], upper[1]], quarter[:, None]], axis=1)
-        return (whole + noise.draw("gaussian", self.deviation * GRID * GRID, whole.shape)) / float(GRID * GRID)
+        products, unit = total[:, upper[0], upper[1]], float(GRID * GRID)
+        if self.diagonal:
+            squares = np.diagonal(total, axis1=1, axis2=2)
+            noisy = squares + noise.draw("gaussian", self.sigma * unit, squares.shape)
+            return (
+                np.concatenate(
+                    [products + noise.draw("gaussian", self.deviation * unit, products.shape), noisy], axis=1
+                )
+                / unit
+            )
+        whole = np.concatenate([products, quarter[:, None]], axis=1)
+        return (whole + noise.draw("gaussian", self.deviation * unit, whole.shape)) / unit
 
 
 def blocks(owner: Any, rows: int, by_unit: bool) -> list[Any]:
