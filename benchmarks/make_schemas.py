@@ -165,12 +165,9 @@ def mitbih(binary: bool) -> str:
 
 
 def images(title: str) -> str:
-    pixels = [(f"px{i}", "{kind: integer, lower: 0, upper: 255, dtype: uint8}") for i in range(784)]
-    about = [
-        f"{title}: 28 x 28 grey images, row by row in px0..px783 (the registry spreads the list column "
-        f"`pixels`), 8 bits a pixel."
-    ]
-    return document(about, [label("label", None)], [*pixels, ("label", classes(range(10)))])
+    about = [f"{title}: 28 x 28 grey images, 8 bits a pixel, a list of 784 numbers row by row. Fits the file as it lies."]
+    columns = [("pixels", "{kind: image, height: 28, width: 28}"), ("label", classes(range(10)))]
+    return document(about, [label("label", None)], columns)
 
 
 def hiva() -> str:

@@ -33,15 +33,6 @@ def abnormal_beat(frame: pd.DataFrame) -> pd.DataFrame:
     return _replace_label(frame, "class", "abnormal", frame["class"] != 0)
 
 
-def spread_pixels(frame: pd.DataFrame) -> pd.DataFrame:
-    """The list column `pixels` as 784 integer columns px0..px783, then the label (and the official split, if the
-    file has it).
-    """
-    pixels = np.stack(frame["pixels"].to_numpy()) if len(frame) else np.zeros((0, 784), np.uint8)
-    spread = pd.DataFrame(pixels, columns=[f"px{i}" for i in range(pixels.shape[1])], index=frame.index)
-    return pd.concat([spread, frame.drop(columns="pixels")], axis=1)
-
-
 def admissions_by_code(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per admission, one 0/1 column per ICD-9 code (RDP-CGAN, Section 5.4, on the open demo instead of
     full MIMIC-III).

@@ -169,7 +169,6 @@ DATASETS = _sets(
         source="MNIST handwritten digits (LeCun, Cortes, Burges)",
         file="mnist",
         schema="mnist",
-        derive=derive.spread_pixels,
         official_test=("split", "test"),
     ),
     Dataset(
@@ -178,7 +177,6 @@ DATASETS = _sets(
         source="Fashion-MNIST (Zalando Research)",
         file="fashion_mnist",
         schema="fashion_mnist",
-        derive=derive.spread_pixels,
         official_test=("split", "test"),
     ),
     Dataset(
