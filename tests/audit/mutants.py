@@ -4,15 +4,19 @@ They exist to show that the audit can fail, and live here so that nobody can imp
 its ledger and its certificate: on paper it is as private as the right version.
 """
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 
+from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipes.independent import Independent
 from understudy.recipes.pate_gan import PateGan
@@ -135,6 +139,20 @@ class NoNoise:
 
     def secret(self, size: int) -> bytes:
         return self._bits.bytes(size)
+
+
+@contextlib.contextmanager
+def no_noise_anywhere() -> Iterator[None]:
+    """Shadow fits without noise, also where it is made from secret bits inside the compiled step.
+
+    For a process of its own: programs that were compiled with noise would be used again.
+    """
+    with (
+        mock.patch.object(shadow, "SeededNoise", NoNoise),
+        mock.patch.object(run, "SeededNoise", NoNoise),
+        mock.patch.object(NoisyGradient, "noised", lambda self, total, bits, clip: total),
+    ):
+        yield
 
 
 @dataclass(frozen=True)

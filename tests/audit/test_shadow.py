@@ -1,6 +1,7 @@
 """Shadow fits are fits: side by side they compute what one after the other computes."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -8,8 +9,11 @@ from understudy.accounting import Ledger
 from understudy.audit.shadow import Tables, groups, open_fit, sample_tables, shadow_fits
 from understudy.audit.targets import made_up, record_pair, remote_rows, tightest
 from understudy.errors import UsageError
+from understudy.fit import as_arrays
 from understudy.private import SeededNoise
 from understudy.private.rounds import advance_together, stack
+from understudy.private.sampling import Units
+from understudy.recipes.dpgan import DpGan
 from understudy.recipes.independent import Independent
 from understudy.recipes.pate_gan import PateGan
 
@@ -95,3 +99,24 @@ def test_the_record_furthest_from_the_others_is_found():
     assert remote_rows(frame, pair.schema, 1)[0] == where
     without = record_pair(frame, pair.schema, where).without
     assert len(without) == 4 and without["a"].sum() == 0
+
+
+def test_spare_places_never_take_part():
+    """The noisy gradient over units that were filled up with empty ones is the same: shapes do not depend on the target."""
+    pair, noise = made_up("worst-case"), SeededNoise(5)
+    estimator = DpGan(rounds=2, sampling_rate=0.5, hidden=4, critic_hidden=4, batch=8)
+    one = open_fit(
+        estimator, Tables(pair.with_, pair.schema).fresh(), pair.schema, estimator.plan(pair.schema), noise, None
+    )
+    filled = jax.tree.map(jnp.asarray, one.conversation._data)
+    plain = Units(*(part[:5] for part in filled))
+    assert filled.size.shape == (64,) and filled.size.sum() == plain.size.sum() == 5
+    generator, mechanism, hints = one.opening.generator, one.opening.mechanism, as_arrays(one.opening.hints)
+
+    @jax.jit
+    def ask(data, secret):
+        query = generator.query(generator.init(jax.random.key(0), hints), jax.random.key(1))
+        return mechanism.answer(data, (), query, secret, jax.random.key(2))[1]
+
+    for secret in jnp.asarray(one.conversation._tape, jnp.int32):
+        np.testing.assert_allclose(ask(plain, secret), ask(filled, secret), atol=1e-5)

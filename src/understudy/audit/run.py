@@ -40,10 +40,7 @@ from understudy.schema.tables import as_frame, read_table
 
 BATCH = 200  # shadow fits in one compiled program
 ROWS = 1000  # synthetic rows an attacker draws from each model
-TINY_TABLE = {
-    "teachers": 2,
-    "rounds": 100,
-}  # options for tables of four or five records, as in the paper, where a method has them
+TINY_TABLE = {"teachers": 2, "rounds": 100}  # of methods with teachers on four or five records, as in the paper
 Fits = Callable[[pd.DataFrame, int], Sequence[pd.DataFrame]]  # any generator: a table and a number -> synthetic tables
 
 
@@ -194,8 +191,8 @@ def make_estimator(
     for name in chosen:
         if name not in known:
             raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
-    if pair.name != RECORD:
-        chosen = {name: value for name, value in TINY_TABLE.items() if name in known} | chosen
+    if pair.name != RECORD and all(name in known for name in TINY_TABLE):
+        chosen = TINY_TABLE | chosen
     return kind(epsilon=epsilon, delta=delta, **chosen)
 
 

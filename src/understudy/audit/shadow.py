@@ -30,7 +30,8 @@ from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
 from understudy.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
-from understudy.private.rounds import advance_together, program, stack
+from understudy.private.rounds import STEP, advance_together, program, stack
+from understudy.private.sampling import Units
 from understudy.schema import Codec, Encoded, Schema
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
@@ -131,8 +132,18 @@ def open_fit(
         if watch is not None:
             opening = watch(opening, codec_of(resolved, estimator.conditional(schema)), curator)
         conversation = curator.converse(opening.purpose, opening.mechanism).value  # type: ignore[arg-type]
+        if isinstance(conversation._data, Units):
+            conversation._data = with_spare_places(conversation._data)
         conversation.prepare(opening.rounds)
     return Opened(resolved, counts, opening, curator.transcript, conversation)
+
+
+def with_spare_places(data: Units) -> Units:
+    """Units of no rows, up to a multiple of `STEP`: they never take part, and both tables of a pair get the same shapes."""
+    spare = {name: -np.shape(part)[0] % STEP for name, part in data._asdict().items()}
+    return Units(
+        *(np.pad(part, [(0, spare[name])] + [(0, 0)] * (np.ndim(part) - 1)) for name, part in data._asdict().items())
+    )
 
 
 def shadow_fits(
@@ -166,8 +177,10 @@ def shadow_fits(
         conditional=estimator.conditional(schema),
     )
     key = public_key(seed)
-    for number, group in enumerate(groups(opened)):
-        weights, info = run_group([opened[i] for i in group], jax.random.fold_in(key, number))
+    alike = groups(opened)
+    for number, group in enumerate(alike):
+        filled = filled_up(group) if len(alike) > 1 and opened[group[0]].conversation is None else group
+        weights, info = run_group([opened[i] for i in filled], jax.random.fold_in(key, number))
         for place, i in enumerate(group):
             fitted.weights[i] = {name: value[place] for name, value in weights.items()}
             fitted.info[i] = {name: value[place] for name, value in info.items()}
@@ -183,6 +196,17 @@ def groups(opened: Sequence[Opened]) -> list[list[int]]:
         key = (one.opening.generator, None if mechanism is None else program(mechanism), one.opening.rounds, shapes)
         found.setdefault(key, []).append(number)
     return list(found.values())
+
+
+def filled_up(group: list[int]) -> list[int]:
+    """The last of a group again and again, up to a power of four.
+
+    Methods that choose their own structure form groups of any size, and each size would be compiled for itself.
+    """
+    size = 1
+    while size < len(group):
+        size *= 4
+    return group + group[-1:] * (size - len(group))
 
 
 def run_group(opened: Sequence[Opened], key: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -220,9 +244,10 @@ def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd
     for number, generator in enumerate(fitted.generators):
         together.setdefault(generator, []).append(number)
     for number, (generator, group) in enumerate(together.items()):
-        weights = stack([fitted.weights[i] for i in group])
-        keys = jax.random.split(jax.random.fold_in(key, number), len(group))
-        found = np.asarray(draw_all(generator, weights, jnp.asarray(np.stack([classes[i] for i in group])), keys))
+        filled = filled_up(group) if len(together) > 1 else group
+        weights = stack([fitted.weights[i] for i in filled])
+        keys = jax.random.split(jax.random.fold_in(key, number), len(filled))
+        found = np.asarray(draw_all(generator, weights, jnp.asarray(np.stack([classes[i] for i in filled])), keys))
         for place, i in enumerate(group):
             marginals = fitted.marginals[i]
             encoded[i] = found[place] if marginals is None else marginals.from_uniform(found[place])

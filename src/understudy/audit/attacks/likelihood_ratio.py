@@ -117,11 +117,8 @@ class Overheard(Curator):
     def ratio(self) -> float:
         """Log-likelihood ratio of all answers whose noise is known."""
         pairs = zip(self.witnesses[0].exact, self.witnesses[1].exact, strict=True)
-        return sum(
-            log_ratio(one.heard, other.exact, one.exact, one.scale, one.gaussian)
-            for other, one in pairs
-            if other is not None and one is not None
-        )
+        known = [(one, other) for other, one in pairs if other is not None and one is not None]
+        return sum((log_ratio(a.heard, b.exact, a.exact, a.scale, a.gaussian) for a, b in known), 0.0)
 
 
 def passed_on(name: str) -> Any:
