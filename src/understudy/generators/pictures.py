@@ -28,6 +28,7 @@ BAND = 16  # neighbouring frequencies that are heard together
 LATENT, HIDDEN, MAPS, KERNELS = 32, 64, 32, 16  # of the convolutional maker
 FULL = 0.97  # largest variance of a pixel, over that of black and white with its mean
 WIDEST = 1.0  # deviation of a pixel before it is cut off, in units of black to white
+RARE = 2.0  # a normal lies at most so many of its deviations beyond black or white
 
 
 @dataclass(frozen=True)
@@ -156,16 +157,19 @@ def factor(covariance: np.ndarray) -> np.ndarray:
 def cut_off(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Location and deviation of the normals that have this mean and variance once they are cut off at 0 and 1.
 
-    From a table; what no normal of deviation up to WIDEST reaches gets the nearest that one does.
+    From a table; what none of its normals reaches gets the nearest, in mean first. Locations more than RARE deviations beyond
+    black or white are left out: a dark pixel is then sometimes grey, instead of hardly ever white, which would be specks.
     """
-    m, s = (a.ravel() for a in np.meshgrid(np.linspace(-3, 4, 176), np.geomspace(0.02, WIDEST, 60), indexing="ij"))
+    m, s = (a.ravel() for a in np.meshgrid(np.linspace(-2, 3, 201), np.geomspace(0.005, WIDEST, 80), indexing="ij"))
+    allowed = (m >= -RARE * s) & (m <= 1.0 + RARE * s)
+    m, s = m[allowed], s[allowed]
     low, high = -m / s, (1.0 - m) / s
     inside, above = ndtr(high) - ndtr(low), 1.0 - ndtr(high)
     at_low, at_high = (np.exp(-(t**2) / 2.0) / np.sqrt(2.0 * np.pi) for t in (low, high))
     first = m * inside + s * (at_low - at_high) + above
     second = (m**2 + s**2) * inside + s * (m * at_low - (m + 1.0) * at_high) + above
-    tree = cKDTree(np.stack([first, np.sqrt(np.maximum(second - first**2, 0.0))], axis=1))
-    wanted = np.stack([mean, np.sqrt(np.maximum(variance, 0.0))], axis=-1).reshape(-1, 2)
+    tree = cKDTree(np.stack([4.0 * first, np.sqrt(np.maximum(second - first**2, 0.0))], axis=1))
+    wanted = np.stack([4.0 * mean, np.sqrt(np.maximum(variance, 0.0))], axis=-1).reshape(-1, 2)
     found = tree.query(wanted)[1]
     return m[found].reshape(mean.shape), s[found].reshape(mean.shape)
 
