@@ -25,7 +25,9 @@ from understudy.generators.moments import LATENT, STEP, Observed, believed, jame
 from understudy.marginals import Marginals, cumulative
 from understudy.nn.heads import Heads
 from understudy.private import Curator
+from understudy.private.mechanisms.group_sum import GroupSum
 from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum
+from understudy.private.mechanisms.second_moments import ClassFeatureMap
 from understudy.schema import Codec, Schema
 
 PURPOSES = ("column cells 1", "column cells 2", "column marginals")
@@ -184,24 +186,30 @@ def clipped_means(
     schema: Schema,
     purpose: str,
     sigma: float,
-    features: FeatureMap,
+    features: FeatureMap | ClassFeatureMap,
     radius: float,
     counts: np.ndarray,
+    *,
+    labelled: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noisy means [classes, width] of feature vectors clipped at `radius`, over `counts` rows, and their error [classes].
 
-    One count: one mean for all classes. Clipping shortens units of several rows; a constant coordinate counts how many rows
-    are left of them.
+    One count: one mean for all classes. `labelled`: features of a row and its class. Clipping shortens units of several rows;
+    a constant coordinate counts how many rows are left of them.
     """
     constant = 0.0 if schema.unit is None else PRESENCE * radius
     length = math.hypot(radius, constant)
 
-    def vectors(rows: Any) -> np.ndarray:
-        found = features(rows)
+    def vectors(*row_and_class: Any) -> np.ndarray:
+        found = features(*row_and_class)
         present = np.full((len(found), 1 if constant else 0), constant)
         return np.concatenate([found, present], axis=1) / length
 
-    sums = curator.feature_sum(purpose, NoisySum(sigma), vectors, pooled=len(counts) == 1).value * length
+    if labelled:
+        grouped = GroupSum(sigma, len(counts))
+        sums = curator.group_sum(purpose, grouped, lambda rows, label: (label, vectors(rows, label))).value * length
+    else:
+        sums = curator.feature_sum(purpose, NoisySum(sigma), vectors, pooled=len(counts) == 1).value * length
     if constant:
         counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
     return sums / counts[:, None], sigma * length / counts

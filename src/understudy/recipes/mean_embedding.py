@@ -9,7 +9,8 @@ chosen so that the generator needs no training: with z the normal score of a val
 
 and the generator is the latent normal that has these moments (`understudy.generators.moments`). Every sum is one Gaussian
 answer of norm at most 1 per unit (`NoisySum`, `SecondMoments`); the clipping radii come from what was released before and
-from public values, and the shares of the budget from public values only.
+from public values, and the shares of the budget from public values only. With so few rows that products would be noise, all
+three answers ask for class means (`understudy.recipes.few_rows`).
 """
 
 import math
@@ -42,6 +43,7 @@ from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.private.mechanisms.noisy_sum import NoisySum
 from understudy.private.mechanisms.second_moments import SecondMoments
+from understudy.recipes.few_rows import ask_margins, few_rows
 from understudy.recipes.footing import (
     ROOM,
     SPREAD,
@@ -99,7 +101,12 @@ class MeanEmbedding(Estimator):
             *footing,
             Announced(MOMENTS, self.moments_share, gaussian, detail="locations, scales and rates per class"),
             *([cells] if len(footing) > 1 else []),
-            Announced(PAIRS, self.pairs_share, gaussian, detail="products of columns per class"),
+            Announced(
+                PAIRS,
+                self.pairs_share,
+                gaussian,
+                detail="products of columns per class; with few rows, class means again",
+            ),
         ]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
@@ -110,6 +117,12 @@ class MeanEmbedding(Estimator):
             return begin_pictures(curator, codec, counts, plan, self.maker)
         footing = ask_footing(curator, codec, float(counts.sum()), plan)
         embedding = Embedding(codec, footing, counts)
+        if codec.class_count > 1 and few_rows(codec.width, float(counts.sum()), noise[PAIRS]):
+            looks = [purpose for purpose in (MOMENTS, CELLS, PAIRS) if purpose in noise]
+            densities, rates = ask_margins(curator, embedding, noise, looks)
+            latent = embedding.latent(densities, rates, np.zeros((1, codec.width, codec.width)), 0)
+            generator = MeanEmbeddingGenerator(embedding.heads, codec.class_count, shared=True)
+            return Opening(generator, latent, marginals=footing.marginals)
         moments = embedding.ask_moments(curator, noise[MOMENTS])
         cells = embedding.ask_cells(curator, noise[CELLS]) if CELLS in noise else None
         densities, rates = embedding.margins(moments, cells)
