@@ -14,6 +14,8 @@ from understudy import MeanEmbedding, load
 from understudy.errors import UsageError
 from understudy.generators import picture_training, pictures
 from understudy.generators.frequencies import Frequencies
+from understudy.private import Curator
+from understudy.private.mechanisms import group_sum
 from understudy.private.mechanisms.group_sum import GroupSum
 from understudy.private.mechanisms.noisy_sum import GRID
 from understudy.private.mechanisms.second_moments import GRID as PRODUCT_GRID
@@ -61,6 +63,14 @@ def test_one_unit_moves_group_sums_by_at_most_one(rows: Any, by_unit: bool) -> N
     assert np.linalg.norm(np.rint((full - rest) * GRID)) <= GRID
 
 
+def test_without_clipping_one_row_would_move_them_by_more(monkeypatch: Any) -> None:
+    """The mutant: what the test above must catch."""
+    monkeypatch.setattr(group_sum, "on_grid", lambda vectors, owner: np.rint(vectors * GRID).astype(np.int64))
+    rows = np.ones((6, 4))
+    sums = [GroupSum(1.0, 6).release(rows[:n], CLASSES[:n], None, by_sign, NoNoise()) for n in (6, 5)]
+    assert np.linalg.norm((sums[0] - sums[1]) * GRID) > 1.9 * GRID
+
+
 def test_group_sums_are_the_sums() -> None:
     rows = np.random.default_rng(0).normal(size=(6, 4)) * 0.1
     found = GroupSum(1.0, 6).release(rows, CLASSES, None, by_sign, NoNoise())
@@ -103,6 +113,44 @@ def test_no_picture_lies_beyond_the_radius_of_the_mean(rows: Any) -> None:
     grey = frequencies.coefficients(np.full((1, 48), 0.5))
     away = np.linalg.norm(frequencies.coefficients(rows) - grey, axis=1)
     assert away.max() <= 0.5 * math.sqrt(48) * 1.001
+
+
+def test_every_question_looks_at_one_picture_at_a_time_and_is_moved_by_it_by_at_most_its_noise(
+    schema: Schema, monkeypatch: Any
+) -> None:
+    """The maps that a fit really uses, on the worst pictures. A map that standardised by the batch would fail the first check."""
+    asked: list[tuple[str, Any, Any]] = []
+    for kind in ("feature_sum", "group_sum", "second_moments"):
+        method = getattr(Curator, kind)
+
+        def spy(self: Any, purpose: str, mechanism: Any, features: Any, *, _method: Any = method, **more: Any) -> Any:
+            asked.append((_method.__name__, mechanism, features))
+            return _method(self, purpose, mechanism, features, **more)
+
+        monkeypatch.setattr(Curator, kind, spy)
+    MeanEmbedding(epsilon=5.0, seed=0).fit(drawings(300, 1), schema)
+    monkeypatch.undo()
+    assert [kind for kind, _, _ in asked].count("group_sum") == 3
+    checker = np.indices((8, 8)).sum(axis=0).ravel() % 2
+    pictures = np.stack([np.zeros(64), np.ones(64), checker, np.arange(64) < 32, np.eye(8).ravel(), np.full(64, 0.5)])
+    rows, label = Frequencies.of(SHAPE).coefficients(pictures).astype(np.float32), np.arange(6) % 2
+    for kind, mechanism, features in asked:
+        ask = (lambda x, c, f=features: f(x)) if kind == "feature_sum" else features
+        whole, alone = ask(rows, label), [ask(rows[i : i + 1], label[i : i + 1]) for i in range(6)]
+        parts = zip(whole, *alone, strict=True) if isinstance(whole, tuple) else [(whole, *alone)]
+        for together, *single in parts:
+            assert np.array_equal(together, np.concatenate(single))
+        for gone in range(6):
+            kept = np.arange(6) != gone
+            if kind == "second_moments":
+                moved = in_units_of_noise(np.asarray(features(rows, label)), None, ~kept)
+                assert moved <= 1.0 + 1e-9
+                continue
+            count = () if kind == "group_sum" else (2,)
+            sums = [
+                mechanism.release(rows[i], label[i], *count, None, features, NoNoise()) for i in (kept | True, kept)
+            ]
+            assert np.linalg.norm(np.rint((sums[0] - sums[1]) * GRID)) <= GRID
 
 
 # -- public mathematics --------------------------------------------------------------------------------------------------
