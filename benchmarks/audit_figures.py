@@ -38,6 +38,15 @@ VOTES_ALONE: dict[str, Any] = {
     "judged": 8,
 }  # nearly all budget
 
+GRADIENTS_ALONE: dict[str, Any] = {
+    "start": "none",
+    "gradients_share": 1000.0,
+    "sampling_rate": 1.0,  # everybody in every sample: the answers are then plain Gaussian noise around known sums
+    "rounds": 10,
+    "hidden": 4,
+    "critic_hidden": 4,
+}
+
 
 def private_methods() -> list[str]:
     return [name for name in METHODS if not method(name)().void_reason]
@@ -88,7 +97,11 @@ def figure_5a(options: argparse.Namespace) -> None:
 
 
 def wall(options: argparse.Namespace) -> None:
-    cases = [("pate-gan-votes", "pate-gan", "lonely", VOTES_ALONE), ("mean-embedding", "mean-embedding", "corner", {})]
+    cases = [
+        ("pate-gan-votes", "pate-gan", "lonely", VOTES_ALONE),
+        ("mean-embedding", "mean-embedding", "corner", {}),
+        ("dpgan-gradients", "dpgan", "lonely", GRADIENTS_ALONE),
+    ]
     for name in private_methods():
         if name not in ("pate-gan", "mean-embedding") and name in TIGHTEST:
             cases.append((name, name, TIGHTEST[name], {}))
@@ -132,7 +145,7 @@ def figure_5b(options: argparse.Namespace) -> None:
                 target="record",
                 data=table,
                 schema=schema,
-                row=options.row,
+                row=int(options.row) if (options.row or "").isdecimal() else options.row,
                 runs=runs,
                 rows=len(table),
                 seed=options.seed,
@@ -153,7 +166,9 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="*", type=float, default=[4.0, 10.0, 1.0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--row", type=int, help="position of the target; without it the row furthest from all others")
+    parser.add_argument(
+        "--row", help="position of the target, or mini-attacks; without it the row furthest from all others"
+    )
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=7)

@@ -126,6 +126,16 @@ def categories_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
     return sample_tables(fitted, 100)
 
 
+def bounds_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
+    """A wrapper that reads the smallest and the largest value of every column off the training rows, then fits privately."""
+    columns = tuple(
+        Column(name=str(name), kind="continuous", lower=float(frame[name].min()), upper=float(frame[name].max()) + 1e-3)
+        for name in frame
+    )
+    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count)
+    return sample_tables(fitted, 100)
+
+
 class NoNoise:
     """A noise source that is none, for the noise-free version of any method."""
 
@@ -196,5 +206,8 @@ MUTANTS = {
     ),
     "metadata: categories read from the data": Mutant(
         lambda: "categories-from-data", "worst-case", "black-box", "groundhog", 200, external=categories_from_data
+    ),
+    "metadata: bounds read from the data": Mutant(
+        lambda: "bounds-from-data", "numeric", "black-box", "groundhog", 200, external=bounds_from_data
     ),
 }

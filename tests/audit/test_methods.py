@@ -47,7 +47,7 @@ def audit(name, **settings):
     known = method(name)().get_params()
     options = {option: value for option, value in SMALL.items() if option in known}
     pair = worst_case()
-    # Sizes follow from the row count; where it is public, all fits share one program. As published, G-PATE asks nothing else once.
+    # Sizes follow from the row count; where it is public, all fits share one program. Published G-PATE asks nothing else once.
     if "rounds" in known and name != "g-pate-as-published":
         pair = replace(pair, schema=replace(pair.schema, rows=len(pair.without)))
     return run_audit(name, epsilon=1.0, options=options, target=pair, rows=100, seed=11, **settings)

@@ -14,10 +14,11 @@ from understudy.audit.attacks.one_run import one_run
 from understudy.audit.result import AuditResult
 from understudy.audit.run import run_audit
 from understudy.audit.shadow import shadow_fits
-from understudy.audit.targets import made_up
+from understudy.audit.targets import made_up, remote_rows
 from understudy.errors import UsageError
 from understudy.private import SeededNoise
 from understudy.recipes.independent import Independent
+from understudy.schema import Column, Schema
 
 
 def small(**settings):
@@ -114,6 +115,33 @@ def test_a_record_of_a_table():
     assert {outcome.target for outcome in result.outcomes} == {"record"} and not result.violated
     with pytest.raises(UsageError, match="--row 30"):
         small(target="record", data=frame, schema=made_up("worst-case").schema, row=30)
+
+
+def test_mini_attacks_find_the_row_that_is_given_away():
+    """A generator that gives one row away and hides all others: distance alone would pick another one."""
+    schema = Schema(columns=tuple(Column(name=name, kind="continuous", lower=0.0, upper=100.0) for name in "ab"))
+    frame = pd.DataFrame(np.random.default_rng(0).uniform(0.0, 20.0, (12, 2)), columns=["a", "b"])
+    frame.loc[3], frame.loc[7] = 100.0, 60.0
+    rng = np.random.default_rng(1)
+
+    def leaky(table, count):
+        out = [pd.DataFrame(rng.uniform(0.0, 1.0, (5, 2)), columns=["a", "b"]) for _ in range(count)]
+        return [one.assign(a=60.0) for one in out] if (table["a"] == 60.0).any() else out
+
+    assert remote_rows(frame, schema, 1)[0] == 3
+    settings = {"target": "record", "data": frame, "schema": schema, "attacks": ("groundhog",), "external": leaky}
+    settings |= {"runs": 80, "row": "mini-attacks"}
+    assert run_audit("leaky", epsilon=1.0, **settings).violated
+    assert not run_audit("leaky", epsilon=1.0, **settings | {"row": None}).violated
+    with pytest.raises(UsageError, match="needs an --attack on tables"):
+        small(
+            target="record",
+            data=frame,
+            schema=schema,
+            attacks=("artifact",),
+            threats=("model-box",),
+            row="mini-attacks",
+        )
 
 
 def test_one_run_stays_below_an_honest_claim_and_finds_a_false_one():

@@ -31,6 +31,7 @@ from understudy.audit.result import AuditResult
 from understudy.audit.shadow import opens_rounds, sample_tables, shadow_fits
 from understudy.audit.targets import RECORD, Pair, made_up, record_pair, remote_rows
 from understudy.audit.threats import threat as threat_called
+from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.estimators import method as method_called
@@ -83,7 +84,7 @@ def run_audit(
     target: str | Pair = "worst-case",
     data: Any = None,
     schema: Schema | None = None,
-    row: int | None = None,
+    row: int | str | None = None,
     runs: int = 2000,
     rows: int = ROWS,
     seed: int | None = None,
@@ -99,11 +100,14 @@ def run_audit(
     """Audit `method` with `runs` shadow fits, half of them with the target.
 
     `external` (a table and a number -> synthetic tables) audits any other generator; `method` is then only its name.
+    `row` is a position in `data`, or "mini-attacks" to look for the row that is told best.
     """
     started = time.monotonic()
+    looks = plays(threats, attacks, external is not None)
     pair = target if isinstance(target, Pair) else make_pair(target, data, schema, row)
     estimator = None if external is not None else make_estimator(method, epsilon, delta, options, pair)
-    looks = plays(threats, attacks, external is not None)
+    if row == MINI_ATTACKS and pair.name == RECORD:
+        pair = find_row(estimator, external, pair, looks, rows)
     claim, sentence = claim_of(estimator, pair, epsilon, delta)
     job = Job(
         estimator=estimator,
@@ -167,7 +171,7 @@ def run_audit(
 
 
 # -- what is audited ------------------------------------------------------------------------------------------------------
-def make_pair(target: str, data: Any, schema: Schema | None, row: int | None) -> Pair:
+def make_pair(target: str, data: Any, schema: Schema | None, row: int | str | None) -> Pair:
     if target != RECORD:
         return made_up(target)
     if data is None or schema is None:
@@ -175,9 +179,28 @@ def make_pair(target: str, data: Any, schema: Schema | None, row: int | None) ->
     frame = read_table(data, schema) if isinstance(data, (str, Path)) else as_frame(data, schema)
     if len(frame) < 2:
         raise UsageError(f"--target {RECORD} needs a table of at least two rows")
-    if row is not None and not 0 <= row < len(frame):
-        raise UsageError(f"--row {row} is not a row of the table; rows are counted from 0")
-    return record_pair(frame, schema, int(remote_rows(frame, schema, 1)[0]) if row is None else row)
+    if row is None or row == MINI_ATTACKS:
+        row = int(remote_rows(frame, schema, 1)[0])
+    if not isinstance(row, int) or not 0 <= row < len(frame):
+        raise UsageError(f"--row {row} is not a row of the table; rows are counted from 0, or use {MINI_ATTACKS}")
+    return record_pair(frame, schema, row)
+
+
+def find_row(
+    estimator: Estimator | None, external: Fits | None, pair: Pair, looks: Sequence[tuple[str, str]], rows: int
+) -> Pair:
+    """The row that small attacks tell best, by the first chosen attack that looks at tables."""
+    chosen = [attack_called(name) for _, name in looks if attack_called(name).needs == "table"]
+    if not chosen:
+        raise UsageError(f"--row {MINI_ATTACKS} needs an --attack on tables, such as groundhog")
+
+    def fits(frame: pd.DataFrame, count: int, seed: int) -> Sequence[pd.DataFrame]:
+        if external is not None:
+            return external(frame, count)
+        assert estimator is not None
+        return sample_tables(shadow_fits(estimator, frame, pair.schema, count, seed=seed), rows, seed)
+
+    return most_vulnerable(pair.with_, pair.schema, fits, chosen[0].features)
 
 
 def make_estimator(

@@ -132,14 +132,17 @@ def open_fit(
         if watch is not None:
             opening = watch(opening, codec_of(resolved, estimator.conditional(schema)), curator)
         conversation = curator.converse(opening.purpose, opening.mechanism).value  # type: ignore[arg-type]
-        if isinstance(conversation._data, Units):
-            conversation._data = with_spare_places(conversation._data)
+        conversation._data = jax.tree.map(
+            with_spare_places, conversation._data, is_leaf=lambda part: isinstance(part, Units)
+        )
         conversation.prepare(opening.rounds)
     return Opened(resolved, counts, opening, curator.transcript, conversation)
 
 
-def with_spare_places(data: Units) -> Units:
+def with_spare_places(data: Any) -> Any:
     """Units of no rows, up to a multiple of `STEP`: they never take part, and both tables of a pair get the same shapes."""
+    if not isinstance(data, Units):
+        return data
     spare = {name: -np.shape(part)[0] % STEP for name, part in data._asdict().items()}
     return Units(
         *(np.pad(part, [(0, spare[name])] + [(0, 0)] * (np.ndim(part) - 1)) for name, part in data._asdict().items())

@@ -10,8 +10,8 @@ in which a unit shows most:
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
     person        four persons with one record each against the same plus a person with many records (1, 1, 1)
-    record        a real table with and without one of its rows: the one that small attacks tell best (Meeus et al. 2023), or
-                  simply the one furthest from all others
+    record        a real table with and without one of its rows: the one furthest from all others, or the one that small attacks
+                  tell best (`vulnerable.py`)
 """
 
 from collections.abc import Callable

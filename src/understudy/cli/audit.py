@@ -77,9 +77,12 @@ def audit(
     data: Data = None,
     schema: SchemaFile = None,
     row: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            "--row", help="Row of --data, from 0. (default: the one furthest from the others)", show_default=False
+            "--row",
+            help="Row of --data, from 0, or mini-attacks: the one that small attacks tell best. (default: the one furthest "
+            "from the others)",
+            show_default=False,
         ),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", help="Shadow fits, half with the target and half without.")] = 2000,
@@ -148,7 +151,7 @@ def audit(
             target=MADE if target == "made" else target,
             data=data,
             schema=None if schema is None else load_schema(schema),
-            row=row,
+            row=int(row) if row is not None and row.isdecimal() else row,
             runs=runs,
             rows=rows,
             seed=seed,

@@ -9,7 +9,8 @@ which no test can beat (Neyman, Pearson 1933). The exact answers f(D), f(D') com
 run on both tables without noise but with the released answers in place of their own, so that they follow the same conversation.
 What cannot be known for sure (which teacher got which row) is drawn anew; the ratio is then a guess at the best score, and
 bounds from it are as valid as from any other score. Answers that are not linear in their noise (found categories and bounds,
-chosen marginals and directions, gradients over samples) are left out; of the rounds, the votes of PATE-GAN are looked at.
+chosen marginals and directions) are left out; of the rounds, the votes of PATE-GAN are looked at, and with a canary the noisy
+gradients (`gradient_ratio.py`).
 
 A canary generator makes the rounds as telling as they can be: it asks the same question in every round, about rows far out in the
 target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. The guarantee
@@ -26,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from understudy.accounting import Ledger, Plan
+from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
 from understudy.conversation import Generator
@@ -33,6 +35,7 @@ from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
 from understudy.generators.pate_gan import Judgement
 from understudy.private import Curator, Mechanism, NoiseSource
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import program
 from understudy.schema import Codec, Encoded
@@ -292,15 +295,20 @@ def watcher(pair: Pair, canary: bool) -> Watch:
 
     def watch(opening: Opening, codec: Codec, curator: Curator) -> Opening:
         mechanism = opening.mechanism
-        if not isinstance(mechanism, TeacherVotes) or mechanism.answers == "label":
-            return opening  # not linear in the noise of its tape
-        noise = NoNoise()
-        mechanism.tape(1, noise)
-        kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
+        votes = isinstance(mechanism, TeacherVotes) and mechanism.answers != "label"
+        if not votes and not (canary and isinstance(mechanism, NoisyGradient)):
+            return opening  # not linear in its noise, or compiled at great cost
         plain = [(table._encode(codec), table._unit_ids()) for table in tables]
         viewed = opening.marginals is not None and curator._encoded is not curator._rows()._encode(codec)
         sides = tuple((seen(encoded, opening) if viewed else encoded, units) for encoded, units in plain)
         generator, hints = opening.generator, opening.hints
+        if isinstance(mechanism, NoisyGradient):
+            still = Listener(Still(generator))
+            return opening._replace(generator=still, mechanism=WatchedGradient(mechanism, sides))
+        assert isinstance(mechanism, TeacherVotes)
+        noise = NoNoise()
+        mechanism.tape(1, noise)
+        kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
         if canary:
             generator, hints = Canary(codec.class_count, mechanism.judged), direction(sides)
         watched = Watched(mechanism, kind == "gaussian", scale, sides)

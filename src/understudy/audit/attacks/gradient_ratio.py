@@ -1,0 +1,94 @@
+"""How likely a noisy gradient is with the target and without: the answers of DPGAN and RDP-CGAN, for who sees every one of them.
+
+A round answers y = sum over the sample + N(0, s^2 I), s = sigma C, and a unit is in the sample with probability q. Let g be the
+target's clipped gradient at the weights that were asked about and m the mean of the others' sum, q times their sum. Then, up to
+who of the others was in the sample (which the attacker does not know, and which moves y little beside the noise),
+
+    log p(y | D) / p(y | D') = log( 1 - q + q exp( (<y - m, g> - |g|^2 / 2) / s^2 ) ),        summed over rounds.
+
+With nobody else in the table (`lonely`) this is exact, and so the best score there is. g and m come from the mechanism's own sum
+over both tables with everybody in the sample.
+
+The canary is a generator that learns nothing: it asks about its first weights in every round, so all rounds ask for the gradient
+at a place known beforehand. At a Wasserstein critic the target's gradient is longer than C there and moves the sum by all of C.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from understudy.conversation import Generator
+from understudy.private import NoiseSource
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient, asked
+from understudy.schema import Encoded
+
+
+@dataclass(frozen=True)
+class WatchedGradient:
+    """A mechanism beside the exact sums over D' and D. Its answer carries the ratio."""
+
+    inner: NoisyGradient
+    sides: tuple[tuple[Encoded, Any], ...] = field(default=(), compare=False)
+
+    @property
+    def program(self) -> "WatchedGradient":
+        return replace(self, sides=())
+
+    def event(self, rounds: int) -> Any:
+        return self.inner.event(rounds)
+
+    def tape(self, rounds: int, noise: NoiseSource) -> Any:
+        return self.inner.tape(rounds, noise)
+
+    def prepare(self, encoded: Encoded, units: Any, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
+        own, held = self.inner.prepare(encoded, units, row_level, noise)
+        return (own, *(self.inner.prepare(*side, row_level, noise)[0] for side in self.sides)), held
+
+    def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+        held, said = self.inner.answer(data[0], held, query, noise, key)
+        rate, deviations = self.inner.rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
+        others, everyone = (self.sum_over(side, query) for side in data[1:])
+        target = everyone - others
+        nearer = ((said - rate * others) * target).sum() - (target * target).sum() / 2.0
+        present = math.log(rate) + nearer / jnp.asarray(deviations)[query.phase] ** 2
+        absent = math.log1p(-rate) if rate < 1.0 else -math.inf
+        return held, (said, jnp.logaddexp(present, absent))
+
+    def sum_over(self, side: Any, query: Any) -> Any:
+        """The exact answer with everybody in the sample."""
+
+        def of(number: int, weights: Any) -> Any:
+            return self.inner.total(side, side.size > 0, weights, number)
+
+        return asked(query, of)
+
+
+@dataclass(frozen=True)
+class Still:
+    """The generator's first question, again and again."""
+
+    inner: Generator
+
+    def init(self, key: Any, hints: Any) -> Any:
+        return self.inner.init(key, hints)
+
+    def query(self, state: Any, key: Any) -> Any:
+        return self.inner.query(state, key)
+
+    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+        return state, {}
+
+    def sampler(self, state: Any) -> dict[str, Any]:
+        return self.inner.sampler(state)
+
+    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
+        return self.inner.sample(sampler, classes, key)
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.inner.to_dict()
+
+    def mismatch(self, weights: Any) -> str:
+        return self.inner.mismatch(weights)
