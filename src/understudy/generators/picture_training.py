@@ -29,7 +29,7 @@ def conv_weights(generator: PictureGenerator, mixture: Mixture) -> dict[str, np.
     basis = Frequencies(generator.shape, generator.kept).basis()
     factors = flat["factor"][mixture.owner]
     drawn = np.sqrt(np.stack([((own @ basis) ** 2).sum(axis=0) for own in factors]))
-    network, key = generator.network, jax.random.key(0)  # public: first weights and latent noise
+    network, key = generator.network, jax.random.key(0, impl="rbg")  # public: first weights and latent noise
     params = network.init(key, flat["location"], np.log(flat["scale"] * drawn + 1e-3))
     optimiser = optax.adam(optax.cosine_decay_schedule(RATE, STEPS))
     targets = Targets(generator, mixture, flat["share"], basis)
