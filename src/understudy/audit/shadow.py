@@ -180,9 +180,8 @@ def shadow_fits(
         conditional=estimator.conditional(schema),
     )
     key = public_key(seed)
-    alike = groups(opened)
-    for number, group in enumerate(alike):
-        filled = filled_up(group) if len(alike) > 1 and opened[group[0]].conversation is None else group
+    for number, group in enumerate(groups(opened)):
+        filled = filled_up(group, count) if opened[group[0]].conversation is None else group
         weights, info = run_group([opened[i] for i in filled], jax.random.fold_in(key, number))
         for place, i in enumerate(group):
             fitted.weights[i] = {name: value[place] for name, value in weights.items()}
@@ -201,14 +200,9 @@ def groups(opened: Sequence[Opened]) -> list[list[int]]:
     return list(found.values())
 
 
-def filled_up(group: list[int]) -> list[int]:
-    """The last of a group again and again, up to a power of four.
-
-    Methods that choose their own structure form groups of any size, and each size would be compiled for itself.
-    """
-    size = 1
-    while size < len(group):
-        size *= 4
+def filled_up(group: list[int], size: int) -> list[int]:
+    """The last of a group again and again: methods that choose their own structure form groups of any size, and to compile for
+    each size takes longer than to compute some fits in vain."""
     return group + group[-1:] * (size - len(group))
 
 
@@ -247,7 +241,7 @@ def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd
     for number, generator in enumerate(fitted.generators):
         together.setdefault(generator, []).append(number)
     for number, (generator, group) in enumerate(together.items()):
-        filled = filled_up(group) if len(together) > 1 else group
+        filled = filled_up(group, len(fitted))
         weights = stack([fitted.weights[i] for i in filled])
         keys = jax.random.split(jax.random.fold_in(key, number), len(filled))
         found = np.asarray(draw_all(generator, weights, jnp.asarray(np.stack([classes[i] for i in filled])), keys))
