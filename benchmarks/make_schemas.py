@@ -165,7 +165,9 @@ def mitbih(binary: bool) -> str:
 
 
 def images(title: str) -> str:
-    about = [f"{title}: 28 x 28 grey images, 8 bits a pixel, a list of 784 numbers row by row. Fits the file as it lies."]
+    about = [
+        f"{title}: 28 x 28 grey images, 8 bits a pixel, a list of 784 numbers row by row. Fits the file as it lies."
+    ]
     columns = [("pixels", "{kind: image, height: 28, width: 28}"), ("label", classes(range(10)))]
     return document(about, [label("label", None)], columns)
 
