@@ -282,3 +282,26 @@ def test_without_a_method_the_adviser_chooses_and_says_why(folder, capsys, tmp_p
     code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--rows", "40", "--method", "mst")
     assert code == 0
     assert "Which method?" in out and "No method" in out
+
+
+def test_pictures_go_in_and_come_out_and_the_hint_can_be_followed(tmp_path, capsys, monkeypatch):
+    """From an NPZ to Parquet and PNG; CSV, which has no pictures, is not what `fit` advises."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "scans.npz", scan=rng.integers(0, 256, (60, 4, 4)).astype(np.uint8), ill=rng.integers(0, 2, 60))
+    (tmp_path / "scans.yaml").write_text(
+        "understudy: schema\nlabel: {column: ill, positive: 1}\ncolumns:\n"
+        "  scan: {kind: image, height: 4, width: 4}\n"
+        "  ill: {kind: categorical, categories: [0, 1], dtype: int64}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(
+        capsys, "fit", "scans.npz", "--schema=scans.yaml", "--epsilon=1", "--method=mean-embedding", "--out=model"
+    )
+    assert code == 0, err
+    (hint,) = [line for line in (out + err).splitlines() if line.startswith("next: understudy ")]
+    code, _, err = command(capsys, *hint.removeprefix("next: understudy ").split())
+    assert code == 0, err
+    made = pd.read_parquet("synthetic.parquet")
+    assert len(made) == 1000 and all(len(scan) == 16 for scan in made["scan"])
+    code, _, err = command(capsys, "sample", "model", "--rows=10", "--out=grid.png")
+    assert code == 0 and (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")

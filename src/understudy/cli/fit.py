@@ -114,11 +114,12 @@ def _text(model: Any, target: Path, seconds: float) -> str:
     guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
     if not plan.valid:
         guarantee = f"NOT A VALID GUARANTEE: {plan.void_reason}"
+    pictures = any(column.kind == "image" for column in model.fitted.schema.columns)  # CSV has no images
     return "\n".join(
         [
             f"wrote {target} in {seconds:.0f} s ({plan.method})",
             guarantee,
-            f"next: understudy sample {target} --rows 1000 --out synthetic.csv",
+            f"next: understudy sample {target} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
         ]
     )
 
