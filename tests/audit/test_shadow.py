@@ -36,7 +36,7 @@ def opened():
     return [open_fit(estimator, tables.fresh(), pair.schema, plan, noise, None) for _ in range(4)]
 
 
-def test_rounds_together_equal_rounds_apart(opened):
+def test_rounds_together_equal_rounds_apart_and_every_fit_is_charged(opened):
     """Threefry keys, whose draws do not depend on the batch; answers and states agree up to rounding."""
     generator = opened[0].opening.generator
     capacities = {one.opening.mechanism.capacity for one in opened}
@@ -46,6 +46,10 @@ def test_rounds_together_equal_rounds_apart(opened):
     states = [generator.init(key, hint) for key, hint in zip(keys, hints, strict=True)]
     secrets = [one.conversation._secret_state() for one in opened]
     together, info = advance_together([one.conversation for one in opened], generator, stack(states), keys).value
+    ledgers = [one.conversation._ledger for one in opened]
+    assert len({id(ledger) for ledger in ledgers}) == 4
+    for ledger in ledgers:
+        assert isinstance(ledger, Ledger) and "teacher votes" in {charge.purpose for charge in ledger.spent}
     for number, one in enumerate(opened):
         assert one.conversation.done == 3
         one.conversation._restore(secrets[number])
@@ -54,13 +58,6 @@ def test_rounds_together_equal_rounds_apart(opened):
             np.testing.assert_allclose(info[name][number], info_apart[name], rtol=1e-4, atol=1e-5)
         for many, single in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
             np.testing.assert_allclose(many[number], single, rtol=1e-3, atol=1e-4)
-
-
-def test_every_fit_is_charged(opened):
-    ledgers = [one.conversation._ledger for one in opened]
-    assert len({id(ledger) for ledger in ledgers}) == 4
-    for ledger in ledgers:
-        assert isinstance(ledger, Ledger) and "teacher votes" in {charge.purpose for charge in ledger.spent}
 
 
 def test_stacking_fills_up_with_nothing():

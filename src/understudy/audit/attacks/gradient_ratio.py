@@ -20,7 +20,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from understudy.conversation import Generator
+from understudy.audit.attacks.wrapped import Wrapped
 from understudy.private import NoiseSource
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, asked
 from understudy.schema import Encoded
@@ -66,29 +66,8 @@ class WatchedGradient:
         return asked(query, of)
 
 
-@dataclass(frozen=True)
-class Still:
+class Still(Wrapped):
     """The generator's first question, again and again."""
-
-    inner: Generator
-
-    def init(self, key: Any, hints: Any) -> Any:
-        return self.inner.init(key, hints)
-
-    def query(self, state: Any, key: Any) -> Any:
-        return self.inner.query(state, key)
 
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
         return state, {}
-
-    def sampler(self, state: Any) -> dict[str, Any]:
-        return self.inner.sampler(state)
-
-    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
-        return self.inner.sample(sampler, classes, key)
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.inner.to_dict()
-
-    def mismatch(self, weights: Any) -> str:
-        return self.inner.mismatch(weights)

@@ -28,9 +28,9 @@ import pandas as pd
 
 from understudy.accounting import Ledger, Plan
 from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
+from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
-from understudy.conversation import Generator
 from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
 from understudy.generators.pate_gan import Judgement
@@ -228,34 +228,13 @@ class Watched:
         return (own, without_held, with_held), (said, ratio.sum())
 
 
-@dataclass(frozen=True)
-class Listener:
+class Listener(Wrapped):
     """A generator that also writes down the ratio, and how the round was answered on average."""
-
-    inner: Generator
-
-    def init(self, key: Any, hints: Any) -> Any:
-        return self.inner.init(key, hints)
-
-    def query(self, state: Any, key: Any) -> Any:
-        return self.inner.query(state, key)
 
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
         said, ratio = answer
         state, _ = self.inner.update(state, query, said, key)
         return state, {"log_ratio": ratio, "answer": said.mean()}
-
-    def sampler(self, state: Any) -> dict[str, Any]:
-        return self.inner.sampler(state)
-
-    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
-        return self.inner.sample(sampler, classes, key)
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.inner.to_dict()
-
-    def mismatch(self, weights: Any) -> str:
-        return self.inner.mismatch(weights)
 
 
 @dataclass(frozen=True)
