@@ -13,7 +13,7 @@ from understudy.bench import store
 from understudy.bench.cells import REAL, Cell, Resolve, Score, Task
 from understudy.bench.cells import run as run_cell
 from understudy.bench.registry import dataset, find_file
-from understudy.bench.suites import Suite
+from understudy.bench.suites import NOT_PRIVATE, Suite, Variant
 
 Report = Callable[[Mapping[str, Any], int, int], None]  # record of the finished cell, finished cells, all cells
 
@@ -28,7 +28,9 @@ def cells(
     datasets: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """Every cell of the suite, seed by seed, each data set's setting A before its fits."""
+    """Every cell of the suite, seed by seed, each data set's setting A before its fits. What a variant sets stands above
+    `options`, so that rows of an ablation stay apart; methods without privacy run once, at the first budget.
+    """
     chosen = [method for method in (suite.methods if methods is None else methods) if method != REAL]
     found: dict[str, Cell] = {}
     for seed in range(suite.seeds if seeds is None else seeds):
@@ -47,14 +49,20 @@ def cells(
                 columns=suite.columns,
             )
             found.setdefault(real.key, real)
-            budgets = [(method, float(epsilon)) for method in chosen for epsilon in epsilons or suite.epsilons]
-            for method, epsilon in budgets:
+            budgets = [float(epsilon) for epsilon in epsilons or suite.epsilons]
+            fits = [
+                (method, variant, epsilon)
+                for method in chosen
+                for variant in suite.variants or (Variant(),)
+                for epsilon in (budgets[:1] if method in NOT_PRIVATE else budgets)
+            ]
+            for method, variant, epsilon in fits:
                 cell = replace(
                     real,
                     method=method,
                     epsilon=epsilon,
                     delta=suite.delta if delta is None else delta,
-                    options=dict(options or {}),
+                    options={**(options or {}), **variant.options},
                 )
                 found.setdefault(cell.key, cell)
     return list(found.values())

@@ -9,17 +9,18 @@ real data      setting A: the same models trained on the real rows
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from understudy.bench.cells import REAL
 from understudy.bench.published import look_up
 from understudy.bench.registry import DATASETS
 from understudy.bench.score import model_agreement
-from understudy.bench.suites import Suite
+from understudy.bench.suites import NOISE_FREE, NOT_PRIVATE, Reference, Suite, Variant
 
 LOWER_IS_BETTER = ("mmd", "dimension-wise-probability-error", "rmse")
 METRIC_TITLES = {
@@ -59,15 +60,15 @@ def _table(suite: Suite, records: Sequence[Mapping[str, Any]], metric: str) -> T
     # away.
     used = {r.title: [o for o in suite.references if o.title == r.title] for r in suite.references}
     lines = []
-    for name, method, epsilon, model in _row_keys(suite, records):
-        group = [r for r in records if (r["dataset"], r["method"], r["epsilon"]) == (name, method, epsilon)]
-        real = [r for r in records if r["dataset"] == name and r["method"] == REAL]
-        printed = {
-            title: _printed(references, name, method, epsilon, model, metric) for title, references in used.items()
-        }
+    for key in _row_keys(suite, records):
+        group = [r for r in records if _fit_key(suite, r) == key[:-1]]
+        real = [r for r in records if r["dataset"] == key.dataset and r["method"] == REAL]
+        variant = suite.variant(group[0]["options"])
+        printed = {title: _printed(references, key, variant, metric) for title, references in used.items()}
+        model = key.model
         lines.append(
             (
-                _names(name, method, epsilon, model),
+                _names(key),
                 printed,
                 _ours(group, real, metric, model),
                 _real(real, metric, model),
@@ -85,40 +86,57 @@ def _table(suite: Suite, records: Sequence[Mapping[str, Any]], metric: str) -> T
     return Table(title, (*head, *titles, "ours mean (sd)", "ours best", "real data (setting A)"), rows)
 
 
-def _row_keys(suite: Suite, records: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float | None, str]]:
-    keys: dict[tuple[str, str, float | None, str], None] = {}
+class _Key(NamedTuple):
+    """What a row of a table stands for."""
+
+    dataset: str
+    method: str
+    variant: str  # its label
+    epsilon: float | None
+    model: str
+
+
+def _fit_key(suite: Suite, record: Mapping[str, Any]) -> tuple[str, str, str, float | None]:
+    label = "" if record["method"] == REAL else suite.variant(record["options"]).label
+    return record["dataset"], record["method"], label, record["epsilon"]
+
+
+def _row_keys(suite: Suite, records: Sequence[Mapping[str, Any]]) -> list[_Key]:
+    keys: dict[_Key, None] = {}
     only_real = all(record["method"] == REAL for record in records)
     for record in records:
         if record["method"] == REAL and not only_real:
             continue
         for model in (*(_models(records) if suite.per_model else ()), "average"):
-            keys.setdefault((record["dataset"], record["method"], record["epsilon"], model))
+            keys.setdefault(_Key(*_fit_key(suite, record), model))
     order = {name: i for i, name in enumerate(suite.datasets)}
-    return sorted(keys, key=lambda key: order.get(key[0], len(order)))
+    return sorted(keys, key=lambda key: order.get(key.dataset, len(order)))
 
 
 def _models(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(model for record in records for model in record.get("models", {})))
 
 
-def _names(name: str, method: str, epsilon: float | None, model: str) -> tuple[str, str, str, str]:
-    title = DATASETS[name].title if name in DATASETS else name
-    return title, method, "-" if epsilon is None else f"{epsilon:g}", model
+def _names(key: _Key) -> tuple[str, str, str, str]:
+    title = DATASETS[key.dataset].title if key.dataset in DATASETS else key.dataset
+    method = f"{key.method}, {key.variant}" if key.variant else key.method
+    return title, method, "-" if key.epsilon is None else f"{key.epsilon:g}", key.model
 
 
-def _printed(
-    references: Sequence[Any], name: str, method: str, epsilon: float | None, model: str, metric: str
-) -> float | None:
+def _printed(references: Sequence[Reference], key: _Key, variant: Variant, metric: str) -> float | None:
     for reference in references:
-        if method == REAL and reference.method != REAL:
+        if key.method == REAL and reference.method != REAL:
             continue  # a row of real data has nothing to do with what a generator scored
-        wanted = {"table": reference.table, "dataset": name, "method": reference.method or method, "metric": metric}
-        if reference.variant is not None:
-            wanted["variant"] = reference.variant
-        found = [row for row in look_up(reference.paper, **wanted) if row.model in (model, "", "cnn")]
-        found = [row for row in found if row.epsilon is None or epsilon is None or row.epsilon == epsilon]
-        if found:
-            return found[0].value
+        for method in [reference.method] if reference.method else [key.method, NOISE_FREE.get(key.method)]:
+            wanted = {"table": reference.table, "dataset": key.dataset, "method": method, "metric": metric}
+            text = reference.variant if variant.published is None else variant.published
+            if text is not None:
+                wanted["variant"] = text
+            # A reference without privacy stands beside what was printed without privacy, whatever budget it was given.
+            budget = math.inf if key.method in NOT_PRIVATE and not reference.method else key.epsilon
+            for row in look_up(reference.paper, **wanted):
+                if row.model in (key.model, "", "cnn") and (budget is None or row.epsilon in (None, budget)):
+                    return row.value
     return None
 
 
