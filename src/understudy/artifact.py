@@ -77,6 +77,7 @@ class Model:
     conditional: bool = True
     marginals: Marginals | None = None
     history: Mapping[str, list[float]] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)  # what was released about the run itself, with its words
     hashes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -98,6 +99,7 @@ class Model:
             hashes=self.hashes,
             versions=versions(),
             void_reason=self.void_reason,
+            notes=[self.report["statement"]] if self.report else [],
         )
 
     # -- sampling: post-processing, free ------------------------------------------------------------------------------
@@ -190,6 +192,7 @@ class Model:
             "conditional": self.conditional,
             "void_reason": self.void_reason,
             "history": dict(self.history),
+            "report": dict(self.report),
         }
         write_json(folder / "model.json", model)
         write_json(folder / "plan.json", self.plan.to_dict())
@@ -256,6 +259,7 @@ def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger:
         conditional=document["conditional"],
         marginals=marginals,
         history=document["history"],
+        report=document.get("report", {}),
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.name in HASHED},
     )
 

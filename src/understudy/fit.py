@@ -87,6 +87,7 @@ def fit(
         key_init, key_rounds = jax.random.split(public_key(seed))
         state = strongly_typed(jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints)))
         history: dict[str, list[float]] = {}
+        report: dict[str, Any] = {}
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism).value
             told.rounds = opening.rounds
@@ -96,6 +97,7 @@ def fit(
                 started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
                 store.save_once(conversation, started | fingerprint(plan, schema))
             state, history = talk(opening, conversation, state, key_rounds, store, told, history, ledger)
+            report = conversation.conclude().value
         told.tell("finish", told.rounds)
         model = Model(
             method=estimator.method,
@@ -110,6 +112,7 @@ def fit(
             conditional=estimator.conditional(schema),
             marginals=opening.marginals,
             history=history,
+            report=report,
         )
     finally:
         ledger.close()

@@ -10,6 +10,7 @@ ledger.py     Ledger: what a run charges, before each release
 attacker.py, certificate.py, registry.py     what the guarantee means, in files
 pate.py, pate2018.py   the published PATE analyses, for research runs
 filter.py     questions whose price depends on earlier answers
+smooth.py     publishing a data-dependent price: smooth sensitivity
 """
 
 from understudy.accounting.budget import Budget

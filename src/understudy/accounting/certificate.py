@@ -107,6 +107,7 @@ def build_certificate(
     void_reason: str = "",
     flags: Sequence[str] = (),
     unprotected: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Certificate:
     """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; any void reason voids it."""
     _, charges = entries_from_dict(ledger)
@@ -121,9 +122,9 @@ def build_certificate(
     reasons = list(dict.fromkeys(reasons))
     mu = plan.mu
     repairs = int(ledger.get("repairs", 0))
-    notes = list(plan.notes)
+    remarks = [*plan.notes, *notes]
     if repairs:
-        notes.append(f"the fit was interrupted {repairs} time(s) while writing its ledger; nothing was released then")
+        remarks.append(f"the fit was interrupted {repairs} time(s) while writing its ledger; nothing was released then")
     return Certificate(
         {
             "understudy": "certificate",
@@ -160,7 +161,7 @@ def build_certificate(
             "assumptions": label.assumptions(plan),
             "unprotected": [*label.unprotected(schema), *unprotected],
             "not_covered": list(label.NOT_COVERED),
-            "notes": notes,
+            "notes": remarks,
             "parameters": dict(plan.parameters),
             "schema": dict(schema),
             "schema_fingerprint": schema_fingerprint,

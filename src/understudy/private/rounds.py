@@ -49,6 +49,21 @@ class Mechanism(Protocol):
     ) -> tuple[Held, Answer]: ...
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A mechanism that has one more thing to release when all rounds are over, announced under a purpose of its own."""
+
+    @property
+    def purpose(self) -> str: ...
+
+    @property
+    def closing_event(self) -> dpa.DpEvent: ...
+
+    def closing_digest(self, held: Held) -> str: ...
+
+    def close(self, held: Held) -> dict[str, Any]: ...
+
+
 class Conversation:
     """The private side of a running fit: data, teachers, secret keys. Only generator states leave."""
 
@@ -88,6 +103,17 @@ class Conversation:
         self._ledger.charge(self._purpose, event, token=f"rounds from {self.done}", digest=digest(self._tape))
         secret = jax.random.fold_in(jax.random.wrap_key_data(jnp.asarray(self._key)), self.done)
         return event, self._tape.astype(np.int32), secret
+
+    def conclude(self) -> Release[dict[str, Any]]:
+        """What the mechanism has to say about the whole conversation, if anything: charged first, like everything else.
+
+        Its noise is part of what it holds, so a fit that is resumed says the same again and the ledger takes it as a repetition.
+        """
+        if not isinstance(self._mechanism, Closing):
+            return Release({}, dpa.NoOpDpEvent())
+        mechanism, event = self._mechanism, self._mechanism.closing_event
+        self._ledger.charge(mechanism.purpose, event, token="conclusion", digest=mechanism.closing_digest(self._held))
+        return Release(mechanism.close(self._held), event)
 
     @property
     def exhausted(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.accounting import Budget, Plan, gaussian
+from understudy.accounting import Budget, Plan, gaussian, smooth
 from understudy.accounting.filter import units_between
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator, Opening, check_choice, check_counts, check_positive
@@ -27,12 +27,14 @@ from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
+from understudy.private.mechanisms.reported_gradients import ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients
 from understudy.recipes.pate_gan import classes_per_unit, ensembles
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
 from understudy.schema import Codec, Schema
 
 DIRECTIONS = "teacher directions"
+REPORT = "report of the data-dependent price"
 USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
 LOOSE = 1e3  # tether of a generator that has nothing to be held to
 
@@ -71,6 +73,7 @@ class GPate(Estimator):
     marginals_share: float = 0.2  # 0 with moments_share 0: start from nothing
     moments_share: float = 0.6
     directions_share: float = 0.1
+    report_share: float = 0.0  # of the squared loss, for a sanitised data-dependent epsilon of the directions; 0: none
 
     def check_options(self) -> None:
         names = "teacher_steps practice chunk judged projected bins answer_units generator_steps latent hidden teacher_kernels"
@@ -96,6 +99,8 @@ class GPate(Estimator):
             raise UsageError("marginals_share and moments_share must not be negative; 0 switches them off")
         if self.moments_share and not self.marginals_share:
             raise UsageError("moments_share needs marginals_share: moments are taken of columns on a common footing")
+        if not 0.0 <= self.report_share < 1.0:
+            raise UsageError(f"report_share={self.report_share} must be a share from 0 (no report) to below 1")
         if self.teacher_hidden < 0 or self.teacher_hidden != int(self.teacher_hidden):
             raise UsageError(f"teacher_hidden={self.teacher_hidden} must be a whole number; 0 means linear teachers")
 
@@ -123,7 +128,14 @@ class GPate(Estimator):
 
         detail = f"{rounds} rounds x {self.judged * self.projected} questions, at most {self.allowance} units a round"
         units = rounds * self.allowance
-        return [*start, Announced(DIRECTIONS, self.directions_share, event, answers=units, detail=detail)]
+        directions = Announced(DIRECTIONS, self.directions_share, event, answers=units, detail=detail)
+        return [*start, *self._announce_report(schema), directions]
+
+    def _announce_report(self, schema: Schema) -> list[Announced]:
+        if not self.report_share:
+            return []
+        weight = self.report_share * self._total_weight(schema)
+        return [Announced(REPORT, weight, dpa.GaussianDpEvent, detail="one number, by smooth sensitivity")]
 
     @property
     def allowance(self) -> int:
@@ -146,7 +158,7 @@ class GPate(Estimator):
 
         start = announce_start(schema, self.marginals_share, self.moments_share) if self.marginals_share else []
         announced = preparation(self, schema, Budget(self.epsilon, self.delta)) + start
-        return sum(release.weight for release in announced) + self.directions_share
+        return (sum(release.weight for release in announced) + self.directions_share) / (1.0 - self.report_share)
 
     def _touched(self, schema: Schema) -> int:
         """How many ensembles one unit can have rows in."""
@@ -192,7 +204,21 @@ class GPate(Estimator):
         rounds = plan.parameters["settings"]["rounds"]
         generator = self._generator(heads, codec.class_count, image)
         hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
-        return Opening(generator, hints, DIRECTIONS, mechanism, rounds, marginals)
+        asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
+        return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
+
+    def _reported(self, mechanism: TeacherGradients, rounds: int, plan: Plan) -> ReportedGradients:
+        """The order is fixed here, before the first question, from the plan and released counts."""
+        tests = rounds * mechanism.questions
+        order = smooth.best_order(
+            (mechanism.sigma_test, mechanism.sigma_answer),
+            mechanism.bins,
+            mechanism.teachers,
+            mechanism.touched,
+            (tests, self.expected * tests),
+            plan.budget.delta,
+        )
+        return ReportedGradients(mechanism, REPORT, plan.parameters["noise"][REPORT], order, plan.budget.delta)
 
     def _unit(self, plan: Plan, touched: int) -> float:
         """Noise multiplier of one unit of the filter, as the plan found it."""

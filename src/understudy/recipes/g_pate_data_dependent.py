@@ -36,6 +36,8 @@ class GPateDataDependent(GPateAsPublished):
         super().check_options()
         if self.sigma_test is None or self.rounds is None:
             raise UsageError("g-pate-data-dependent needs sigma_test (the noise) and rounds (the most it may run)")
+        if self.report_share:
+            raise UsageError("report_share is for runs with a guarantee: use g-pate or g-pate-as-published")
 
     def announce(self, schema: Schema) -> list[Announced]:
         return super().announce(schema)[:-1]
