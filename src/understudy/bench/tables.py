@@ -30,6 +30,8 @@ METRIC_TITLES = {
     "accuracy": "Accuracy",
     "feature-ranking-agreement": "Feature ranking agreement",
     "dimension-wise-f1": "Dimension-wise F1",
+    "dimension-wise-f1-top-50": "Dimension-wise F1, 50 most frequent columns",
+    "dimension-wise-f1-top-100": "Dimension-wise F1, 100 most frequent columns",
     "mmd": "MMD (squared)",
 }
 FOOTNOTE = (
