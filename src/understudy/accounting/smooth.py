@@ -113,7 +113,7 @@ def total(table: Ints, gaps: Ints, tests: Ints, test: int, touched: int) -> int:
 
 def local_sensitivities(table: Ints, gaps: Ints, touched: int) -> list[int]:
     """A_0, A_1, ... up to a distance from which A no longer grows."""
-    step = _within_two(table, np.maximum) - _within_two(table, np.minimum)
+    step = np.maximum(_within_two(table, np.maximum) - table, table - _within_two(table, np.minimum))
     found = []
     for _ in range(min(-(-len(table) // 2), REACH)):
         found.append(largest(gaps @ step, touched))
