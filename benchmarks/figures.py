@@ -97,7 +97,8 @@ def directions(records: Sequence[Record]) -> dict[str, str]:
     real = [r["metrics"]["accuracy"] for r in records if r["method"] == "real"]
     made = {}
     for name, (place, variant, some) in parts.items():
-        series = [_series(f"ours: {method}", runs, place, "accuracy") for method, runs in _by(some, "method").items()]
+        named = _by([{**r, "name": _name(r, ("projected", "teachers"))} for r in some], "name")
+        series = [_series(f"ours: {who}", runs, place, "accuracy") for who, runs in named.items()]
         printed = _published(variant)
         without = printed.pop("none", None)
         ends = [int(at) for at in printed]
@@ -137,13 +138,13 @@ def budgets(records: Sequence[Record]) -> dict[str, str]:
     for dataset, some in _by(records, "dataset").items():
         for metric, word in {"mmd": "mmd", "dimension-wise-f1": "f1", "dimension-wise-f1-top-50": "f1-top-50"}.items():
             known = [r for r in some if r["metrics"].get(metric) is not None]
-            fits = _by([r for r in known if r["method"] != "real"], "method")
+            fits = _by([{**r, "name": _name(r)} for r in known if r["method"] != "real"], "name")
             if not fits:
                 continue
-            private = {name: runs for name, runs in fits.items() if name not in NOT_PRIVATE}
+            private = {name: runs for name, runs in fits.items() if runs[0]["method"] not in NOT_PRIVATE}
             ends = sorted({r["epsilon"] for runs in (private or fits).values() for r in runs})
             series = [_series(name, runs, lambda r: r["epsilon"], metric) for name, runs in private.items()]
-            for name in (name for name in fits if name in NOT_PRIVATE):  # no budget enters these: level lines
+            for name in (name for name in fits if name not in private):  # no budget enters these: level lines
                 mean = statistics.fmean(r["metrics"][metric] for r in fits[name])
                 level = (ends[0], ends[-1]) if len(ends) > 1 else (ends[0],)
                 series.append(Series(name=f"{name} (not private)", x=level, y=[mean] * len(level)))
@@ -159,6 +160,12 @@ def budgets(records: Sequence[Record]) -> dict[str, str]:
                 references=[Reference(name="trained on real rows", value=statistics.fmean(real))] if shown else [],
             )
     return made
+
+
+def _name(record: Record, drawn: Sequence[str] = ()) -> str:
+    """The method and its options but those on the axis, so that runs with other options are never averaged together."""
+    others = [f"{name}={value}" for name, value in sorted(record["options"].items()) if name not in drawn]
+    return ", ".join([record["method"], *others])
 
 
 def _by(records: Sequence[Record], field: str) -> dict[str, list[Record]]:

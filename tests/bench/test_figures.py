@@ -53,6 +53,13 @@ def test_directions_beside_the_published_numbers(tmp_path, monkeypatch):
     assert marks(teachers) == ours | {("published", x, y) for x, y in ((2000, 0.424), (3000, 0.522), (4000, 0.563))}
 
 
+def test_runs_with_other_options_are_not_averaged_together():
+    fits = ran("g-pate-table-3", accuracy=lambda c: 0.5)
+    bare = [r | {"options": r["options"] | {"moments_share": 0.0}, "metrics": {"accuracy": 0.3}} for r in fits[1:]]
+    found = marks(figures["directions"]([*fits, *bare])["g-pate-teachers"])
+    assert ("ours: g-pate", 2000, 0.5) in found and ("ours: g-pate, moments_share=0.0", 2000, 0.3) in found
+
+
 def test_budgets_with_level_lines_for_what_is_not_private(tmp_path):
     level = {"real": 0.6, "medgan": 0.41, "corgan": 0.44}
     records = ran(
