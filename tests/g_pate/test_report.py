@@ -144,7 +144,7 @@ def test_where_no_vote_can_lower_the_price_the_report_is_the_public_price():
     assert (subject.table(9) == smooth.GRID).all()
     for coin in (bytes(32), b"\xff" * 32):
         told = subject.close(held(subject, ([9, 9, 0], [5]), coin=coin))
-        assert told["epsilon_at_most"] == told["epsilon_whatever_the_votes"]
+        assert told["epsilon_at_most"] == told["epsilon_largest"]
     none = subject.close(held(subject, ([], []), tests=(0, 0)))
     assert none["epsilon_at_most"] == pytest.approx(smooth.own_price(subject.loss, 4.0) + np.log(1e5) / 3.0)
 
@@ -213,7 +213,7 @@ def test_the_report_is_planned_charged_and_told(paid, tmp_path):
     )  # the headline is the worst case, whatever was reported
     assert model.report["statement"] in model.certificate.content["notes"]
     assert "not the guarantee" in model.report["statement"] and REPORT in model.certificate.text()
-    assert 0 < model.report["epsilon_at_most"] <= model.report["epsilon_whatever_the_votes"]
+    assert 0 < model.report["epsilon_at_most"] <= model.report["epsilon_largest"]
     folder = model.save(tmp_path / "model")
     assert holds(verify(folder)) and load(folder).report == model.report
     assert load(folder).certificate.content == json.loads((folder / "certificate.json").read_text())

@@ -106,7 +106,7 @@ def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
         "valid": plan.valid,
         "void_reason": plan.void_reason,
         "seconds": round(seconds, 2),
-    }
+    } | ({"report": dict(model.fitted.report)} if model.fitted.report else {})
 
 
 def _text(model: Any, target: Path, seconds: float) -> str:
@@ -119,6 +119,7 @@ def _text(model: Any, target: Path, seconds: float) -> str:
         [
             f"wrote {target} in {seconds:.0f} s ({plan.method})",
             guarantee,
+            *([model.fitted.report["statement"]] if model.fitted.report else []),
             f"next: understudy sample {target} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
         ]
     )

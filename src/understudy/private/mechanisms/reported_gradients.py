@@ -129,16 +129,16 @@ class ReportedGradients:
 
     def told(self, noisy: int, most: int) -> dict[str, Any]:
         """The noisy number in words."""
-        bound, flat = self.epsilon(noisy), self.epsilon(most)
+        bound, top = self.epsilon(noisy), self.epsilon(most)
         statement = (
             f"data-dependent epsilon of the teachers' answers of this run and of this figure, sanitised: at most {bound:.4g} at "
-            f"delta {self.delta:g}, with probability {1 - smooth.MISS:.0%} (whatever the votes were: {flat:.4g}, by the same "
-            "conversion). It describes this run; it is not the guarantee"
+            f"delta {self.delta:g}, with probability {1 - smooth.MISS:.0%} (it could not have said more than {top:.4g}). "
+            "It describes this run on this table; it is not the guarantee"
         )
         return {
             "statement": statement,
             "epsilon_at_most": bound,
-            "epsilon_whatever_the_votes": flat,
+            "epsilon_largest": top,  # what it says when no vote was clear enough to cost less
             "delta": self.delta,
             "probability": 1 - smooth.MISS,
             "order": self.order,
