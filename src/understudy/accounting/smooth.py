@@ -7,7 +7,8 @@ to how much the price could change near these votes (Nissim, Raskhodnikova, Smit
 **Price of one answer.** Let g be the gap between the two largest counts of B bins. With integer noise of scale sigma >= 1 a
 rival that is g votes behind wins or ties with probability at most theta erfc((g - 1) / (2 sigma)) / 2, where theta = 1 + 2.01
 e^(-pi^2 sigma^2): by Poisson summation the difference of two integer Gaussians is w with probability at most theta times the
-density of N(0, 2 sigma^2) at w, and each term of the tail is below the integral over the step before it. So
+density of N(0, 2 sigma^2) at w, and each term of the tail is below the integral over the step before it. Its Renyi price
+whatever the votes is that of real noise (Canonne, Kamath, Steinke 2020), which is all that Theorem 6 needs besides. So
 
     q(g) = (B - 1) theta erfc((g - 1) / (2 sigma)) / 2
     F(g) = the bound of Theorem 6 at q(g); a / sigma^2 where one of its conditions fails.
