@@ -59,7 +59,7 @@ def probe(subject, seed=0, steps=5):
     inputs, groups = subject.network.sizes[0], len(subject.teachers)
     practice = rng.normal(size=(steps, groups, 8, inputs)).astype(np.float32)
     judged = rng.normal(size=(groups, subject.judged, inputs)).astype(np.float32)
-    projection = rng.normal(size=(WIDTH, subject.projected)).astype(np.float32)
+    projection = rng.normal(size=(groups, subject.judged, WIDTH, subject.projected)).astype(np.float32)
     classes = jnp.zeros(groups * subject.judged, jnp.int32)
     return Probe(*map(jnp.asarray, (practice, judged, projection)), classes, jax.random.key(seed))
 
@@ -111,7 +111,8 @@ class ProjectionFromData(TeacherGradients):
 
     def answer_projection(self, data):
         rows = (data.rows * data.mask[..., None]).reshape(-1, data.rows.shape[-1])
-        return jnp.linalg.eigh(rows.T @ rows)[1][:, -self.projected :]
+        axes = jnp.linalg.eigh(rows.T @ rows)[1][:, -self.projected :]
+        return jnp.broadcast_to(axes, (len(self.teachers), self.judged, *axes.shape))
 
     def train(self, data, weights, practice):
         self.__dict__["seen"] = self.answer_projection(data)
@@ -374,5 +375,5 @@ def test_directions_point_to_the_real_rows():
     query = probe(subject)
     query = query._replace(practice=jnp.full_like(query.practice, -2.0), judged=jnp.full_like(query.judged, -2.0))
     _, answer = jax.jit(subject.answer)(shards, held, query, jnp.zeros((2, 6, 3, 3), jnp.int32), jax.random.key(0))
-    move = np.asarray(answer.middle @ query.projection.T)
+    move = np.einsum("gjk,gjwk->gjw", answer.middle, query.projection)
     assert move.mean() > 0 and (move.mean(axis=(0, 1)) > 0).sum() >= 3

@@ -35,6 +35,7 @@ def generator(**changes):
         "by_class": True,
         "latent": 2,
         "hidden": 3,
+        "rounds": 4,
         "judged": 5,
         "practice": 4,
         "projected": 2,
@@ -76,16 +77,20 @@ def test_an_answered_direction_moves_the_same_rows_that_way(by_class):
     after, _ = subject.update(state, query, answers(subject, 1.0, True), jax.random.key(5))
     before = subject._rows(state, state.generator, query.classes, query.latent)
     moved = subject._rows(state, after.generator, query.classes, query.latent) - before
-    wanted = np.asarray(query.projection.sum(axis=1))
-    assert (np.asarray(moved) @ wanted).mean() > 0
+    wanted = np.asarray(query.projection.sum(axis=-1)).reshape(moved.shape)
+    assert (np.asarray(moved) * wanted).sum(axis=1).mean() > 0
 
 
 def test_the_projection_is_public_fresh_and_of_the_announced_size():
-    """Entries N(0, 1/k): the mean square of 3 x 400 of them is 1/400 within 25 % (false failure below 1e-8)."""
+    """Entries N(0, 1/k): the mean square of 10 x 3 x 400 of them is 1/400 within 25 % (false failure below 1e-8). Every judged
+    row has a projection of its own, so that a round learns about more directions than k.
+    """
     subject = generator(projected=400)
     state, query = opened(subject)
     again = subject.query(state, jax.random.key(9))
     assert not np.allclose(query.projection, again.projection)
+    assert query.projection.shape == (2, 5, 3, 400)
+    assert not np.allclose(query.projection[0, 0], query.projection[0, 1])
     assert float((query.projection**2).mean()) == pytest.approx(1 / 400, rel=0.25)
 
 

@@ -19,10 +19,12 @@ import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from understudy.generators.frequencies import smooth_field
 from understudy.marginals import LARGEST_SCORE
 from understudy.nn.heads import Heads
 
 Params = dict[str, Array]
+SMOOTH = 2.0  # pixels: how far noise in a picture stays alike
 SOFTNESS = 0.3  # width of the smooth step that stands in for a threshold when gradients are taken
 
 
@@ -44,6 +46,9 @@ class Copula:
     classes: int
     latent: int
     hidden: int
+    picture: tuple[int, int, int] | None = (
+        None  # rows are pictures of this shape: e is then alike in neighbouring pixels
+    )
 
     def init(self, key: PRNGKeyArray, start: Start) -> Params:
         key_mix, key_hidden = jax.random.split(key)
@@ -82,7 +87,7 @@ class Copula:
         rows, width = classes.shape[0], self.heads.width
         z = jax.random.normal(key_latent, (rows, self.latent))
         onehot = jnp.asarray(self.heads.coordinates("onehot"))[None, :]
-        noise = jax.random.normal(key_noise, (rows, width))
+        noise = self.noise(key_noise, (rows, width))
         if self.heads.coordinates("onehot").any():
             noise = jnp.where(onehot, jax.random.gumbel(key_gumbel, (rows, width)), noise)
         inner = z @ params["inner"][: self.latent] + (params["inner"][self.latent :] + params["bias"][None, :])[classes]
@@ -90,6 +95,13 @@ class Copula:
         spread = jnp.sqrt(1.0 + (params["mix"] ** 2).sum(axis=0) + 0.5 * (params["outer"] ** 2).sum(axis=0))[None, :]
         y = params["location"][classes] + jnp.exp(params["log_scale"])[classes] * (noise + shared) / spread
         return jnp.where(onehot, params["location"][classes] + shared + noise, y)
+
+    def noise(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+        """Normal numbers of variance 1: independent, or smooth over a picture."""
+        if self.picture is None:
+            return jax.random.normal(key, shape)
+        field = jnp.asarray(smooth_field(self.picture, SMOOTH))
+        return jax.random.normal(key, (*shape[:-1], len(field))) @ field
 
     def row(self, fixed: Params, y: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
         """A row: uniform numeric coordinates, drawn binary and one-hot ones. For sampling: it has no gradient."""

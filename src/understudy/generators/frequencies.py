@@ -18,6 +18,7 @@ import numpy as np
 GRID = 2048  # coefficients are whole multiples of 1 / GRID
 FINE = 4096  # and the cosines of 1 / FINE while they are summed
 MOST = 1024  # frequencies kept
+LEAST_WEIGHT = 0.01  # of a frequency in a smooth field
 LARGEST = 1 << 25  # numbers in the basis; bounds memory
 
 Shape = tuple[int, int, int]
@@ -57,6 +58,19 @@ class Frequencies:
         u, v, w = np.unravel_index(self.order(), self.shape)
         rows, columns, colours = cosine(height)[u], cosine(width)[v], cosine(channels)[w]
         return np.einsum("ni,nj,nk->nijk", rows, columns, colours).reshape(self.count, -1)
+
+
+def smooth_field(shape: Shape, length: float) -> np.ndarray:
+    """float32 [count, pixels]: normal numbers times this matrix are a random picture, each pixel of variance 1, neighbours alike.
+
+    The correlation falls with the distance d like exp(-d^2 / (2 length^2)), in pixels. What pictures show is not used.
+    """
+    low = Frequencies.of(shape)
+    steps = np.stack(np.unravel_index(low.order(), shape)) / np.asarray(shape)[:, None]
+    weight = np.exp(-0.25 * (math.pi * length) ** 2 * (steps[:2] ** 2).sum(axis=0))
+    kept = weight > LEAST_WEIGHT
+    field = weight[kept, None] * low.basis()[kept]
+    return np.asarray(field / np.sqrt((field**2).sum(axis=0)), np.float32)
 
 
 def cosine(side: int) -> np.ndarray:

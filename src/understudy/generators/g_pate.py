@@ -13,7 +13,7 @@ by their own standard error, and classes whose answers drown in noise move littl
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ class Probe(NamedTuple):
 
     practice: Float[Array, "steps groups practice inputs"]
     judged: Float[Array, "groups judged inputs"]
-    projection: Float[Array, "width projected"]
+    projection: Float[Array, "groups judged width projected"]
     classes: Int[Array, " rows"]
     latent: PRNGKeyArray
 
@@ -54,6 +54,7 @@ class GPateState(NamedTuple):
     generator: Params
     opt: Any
     hints: Hints  # released, constant
+    round: Int[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class GPateGenerator:
     by_class: bool  # an ensemble per class, or one that sees the class as a one-hot
     latent: int
     hidden: int
+    rounds: int
     judged: int
     practice: int
     projected: int
@@ -71,16 +73,19 @@ class GPateGenerator:
     generator_rate: float
     step: float  # length of a wish: how far a row is asked to move
     hold: float  # weight of the released moments in the loss
-    image: tuple[int, int, int] | None = None  # rows are images of this shape, drawn by transposed convolutions
+    image: tuple[int, int, int] | None = None  # rows are pictures of this shape
+    network: Literal["dense", "conv"] = "dense"  # conv: pictures are drawn by transposed convolutions
 
     @property
     def copula(self) -> Copula:
-        return Copula(self.heads, self.classes, self.latent, self.hidden)
+        return Copula(self.heads, self.classes, self.latent, self.hidden, self.image)
 
     @property
     def deconv(self) -> Deconv | None:
         """The network for images; `copula` still says how scores become rows."""
-        return None if self.image is None else Deconv(self.heads, self.classes, self.latent, self.hidden, self.image)
+        if self.image is None or self.network == "dense":
+            return None
+        return Deconv(self.heads, self.classes, self.latent, self.hidden, self.image)
 
     # -- the conversation ----------------------------------------------------------------------------------------------
     def init(self, key: PRNGKeyArray, hints: Hints) -> GPateState:
@@ -89,7 +94,7 @@ class GPateGenerator:
         generator = (
             self.copula.init(key, start) if deconv is None else deconv.init(key, start.location, start.log_scale)
         )
-        return GPateState(generator, self._optimiser.init(generator), hints)
+        return GPateState(generator, self._optimiser.init(generator), hints, jnp.zeros((), jnp.int32))
 
     def query(self, state: GPateState, key: PRNGKeyArray) -> Probe:
         key_practice, key_class, key_judged, key_projection, key_latent = jax.random.split(key, 5)
@@ -98,13 +103,15 @@ class GPateGenerator:
         practice = practice.reshape(-1, self.teacher_steps, self.practice, practice.shape[-1])
         classes = self._draw_classes(state, self.judged, key_judged)
         judged = self._seen(state, classes, key_latent)
-        noise = jax.random.normal(key_projection, (self.heads.width, self.projected))
-        projection = noise / jnp.sqrt(self.projected)
+        noise = self.copula.noise(key_projection, (*judged.shape[:2], self.projected, self.heads.width))
+        projection = jnp.swapaxes(noise, -1, -2) / jnp.sqrt(self.projected)
         return Probe(jnp.swapaxes(practice, 0, 1), judged, projection, classes, key_latent)
 
     def update(self, state: GPateState, query: Probe, answer: Directions, key: PRNGKeyArray) -> tuple[GPateState, Info]:
         width = self.heads.width
-        moves = self.step * (answer.middle @ query.projection.T).reshape(-1, width)
+        moves = self._length(state.round) * jnp.einsum("gjk,gjwk->gjw", answer.middle, query.projection).reshape(
+            -1, width
+        )
         target = query.judged[..., :width].reshape(-1, width) + moves
         trust = state.hints.start.trust[query.classes]
 
@@ -115,12 +122,34 @@ class GPateGenerator:
         def step(carry: Any, _: None) -> Any:
             generator, opt = carry
             value, grads = jax.value_and_grad(loss)(generator)
+            if self.image is not None:
+                grads = grads | {"location": jnp.zeros_like(grads["location"])}
             updates, opt = self._optimiser.update(grads, opt)
             return (optax.apply_updates(generator, updates), opt), value
 
-        (generator, opt), losses = jax.lax.scan(step, (state.generator, state.opt), None, self.generator_steps)
+        before = state.generator
+        if self.image is not None:
+            before = before | {"location": self._follow(state, query.classes, trust * moves)}
+        (generator, opt), losses = jax.lax.scan(step, (before, state.opt), None, self.generator_steps)
         info = {"answered": answer.answered.mean(dtype=jnp.float32), "generator_loss": losses.mean()}
-        return state._replace(generator=generator, opt=opt), info
+        return state._replace(generator=generator, opt=opt, round=state.round + 1), info
+
+    def _length(self, number: Int[Array, ""]) -> Float[Array, ""]:
+        """How far a row is asked to move; in pictures less and less, so that the noise of early answers is forgotten."""
+        return jnp.asarray(self.step * (1.0 - number / self.rounds if self.image is not None else 1.0))
+
+    def _follow(
+        self, state: GPateState, classes: Int[Array, " rows"], moves: Float[Array, "rows width"]
+    ) -> Float[Array, "classes width"]:
+        """Location of every class after its rows' mean move, the minimum of Eq. 2 over it, drawn back to where it started by
+        the weight of the released moments.
+
+        In closed form, because steps normalised pixel by pixel (Adam) would move pixels without a wish as far as the others.
+        """
+        member = jax.nn.one_hot(classes, self.classes)
+        mean = member.T @ moves / jnp.maximum(member.sum(axis=0), 1.0)[:, None]
+        home, hold = jnp.asarray(state.hints.start.location), self.hold / state.hints.start.tether**2
+        return home + (state.generator["location"] + mean - home) / (1.0 + hold)
 
     def sampler(self, state: GPateState) -> Params:
         return state.generator | self.copula.fixed(state.hints.start)
@@ -155,7 +184,7 @@ class GPateGenerator:
     def _tether(self, generator: Params, start: Start) -> Float[Array, ""]:
         """Minus the log-density of a normal prior around the released moments."""
         moved = (generator["location"] - start.location) ** 2 + (generator["log_scale"] - start.log_scale) ** 2
-        loose = ("mix", "outer") if self.image is None else ("last",)
+        loose = ("mix", "outer") if self.deconv is None else ("last",)
         return (moved / start.tether**2).mean() + sum((generator[name] ** 2).mean() for name in loose)
 
     @property

@@ -11,10 +11,11 @@ start but the class ratio. The number of rounds is what the budget pays for by t
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import dp_accounting as dpa
 import numpy as np
+from scipy.special import ndtr
 
 from understudy.accounting import Budget, Plan, gaussian, smooth
 from understudy.accounting.filter import units_between
@@ -28,7 +29,7 @@ from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
 from understudy.private.mechanisms.reported_gradients import ReportedGradients
-from understudy.private.mechanisms.teacher_gradients import TeacherGradients
+from understudy.private.mechanisms.teacher_gradients import TeacherGradients, TeacherNetwork
 from understudy.recipes.pate_gan import classes_per_unit, ensembles
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
 from understudy.schema import Codec, Schema
@@ -36,7 +37,36 @@ from understudy.schema import Codec, Schema
 DIRECTIONS = "teacher directions"
 REPORT = "report of the data-dependent price"
 USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
+SPREAD = 0.4  # of pixels around their class's location, where nothing was paid for; black is -1, white 1
 LOOSE = 1e3  # tether of a generator that has nothing to be held to
+PUBLISHED_SHARE = (
+    142.0  # beside 0.1 for the class ratio, whose noise is then 141 rows at epsilon 1, as Laplace noise at 0.01 has
+)
+
+
+class Choices(NamedTuple):
+    """Options whose default depends on the kind of table."""
+
+    teacher_hidden: int
+    teacher_rate: float
+    teacher_decay: float
+    step: float
+    marginals_share: float
+    moments_share: float
+    directions_share: float
+
+
+TABLES = Choices(8, 0.3, 0.1, 0.1, 0.2, 0.6, 0.1)
+
+
+def pictures(pixels: int, hidden: int) -> Choices:
+    """Pixels have a common footing as they are, and thousands of teachers of one class agree on where it lies: all but the
+    class ratio goes into directions, as in the paper.
+
+    Logits grow with the number of pixels, so rates fall with it. A linear teacher forgets 30 % in a step, so that its wish is
+    about the present fakes; one with a hidden layer would forget how to see.
+    """
+    return Choices(hidden, 1.0 / pixels, (0.03 if hidden else 0.3) * pixels, 2.0, 0.0, 0.0, PUBLISHED_SHARE)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,11 +79,11 @@ class GPate(Estimator):
     rows_per_teacher: float = 5.0
     by_class: bool = True  # an ensemble per class, or one that sees the class
     network: Literal["dense", "conv"] = "dense"  # conv: generator and teachers for images, appendix A.6
-    teacher_hidden: int = 8  # units of a teacher's hidden layer; 0: linear teachers
+    teacher_hidden: int | None = None  # units of a teacher's hidden layer; 0: linear teachers
     teacher_kernels: int = 8  # of convolutional teachers
     teacher_steps: int = 3
-    teacher_rate: float = 0.3
-    teacher_decay: float = 0.1
+    teacher_rate: float | None = None
+    teacher_decay: float | None = None
     practice: int = 32  # generated rows per teacher step
     chunk: int = 4096  # teachers at once; bounds memory
     rounds: int | None = 30  # None: as many as `sigma_test` leaves
@@ -65,14 +95,14 @@ class GPate(Estimator):
     answer_units: int = 8  # price of an answer, where a test of consensus costs 1
     expected: float = 0.6  # share of the questions that the plan pays answers for
     sigma_test: float | None = None  # with rounds=None: noise of the test in votes
-    step: float = 0.1
+    step: float | None = None  # how far a row is asked to move
     generator_steps: int = 5
     generator_rate: float = 2e-3
     latent: int = 8
     hidden: int = 32
-    marginals_share: float = 0.2  # 0 with moments_share 0: start from nothing
-    moments_share: float = 0.6
-    directions_share: float = 0.1
+    marginals_share: float | None = None  # 0 with moments_share 0: start from nothing
+    moments_share: float | None = None
+    directions_share: float | None = None
     report_share: float = 0.0  # of the squared loss, for a sanitised data-dependent epsilon of the directions; 0: none
 
     def check_options(self) -> None:
@@ -82,45 +112,54 @@ class GPate(Estimator):
         check_positive(
             rows_per_teacher=self.rows_per_teacher,
             clip=self.clip,
-            step=self.step,
             expected=self.expected,
-            directions_share=self.directions_share,
-            teacher_rate=self.teacher_rate,
             generator_rate=self.generator_rate,
         )
+        given = {name: getattr(self, name) for name in Choices._fields if getattr(self, name) is not None}
+        check_positive(**{name: given[name] for name in ("step", "directions_share", "teacher_rate") if name in given})
+        for name in ("teacher_decay", "marginals_share", "moments_share"):
+            if given.get(name, 0.0) < 0.0:
+                raise UsageError(f"{name}={given[name]} must not be negative; 0 switches it off")
         check_choice(network=(self.network, ("dense", "conv")))
+        if self.network == "conv" and self.teacher_hidden == 0:
+            raise UsageError("network=conv needs teacher_hidden of at least 1")
         if self.bins < 2:
             raise UsageError(f"bins={self.bins} must be at least 2: teachers vote between bins")
         if not 0.0 <= self.threshold <= 1.0 or not self.expected <= 1.0:
             raise UsageError(f"threshold={self.threshold} and expected={self.expected} are shares from 0 to 1")
         if self.rounds is None and self.sigma_test is None:
             raise UsageError("rounds=None needs sigma_test: the number of rounds then follows from the noise")
-        if self.marginals_share < 0.0 or self.moments_share < 0.0:
-            raise UsageError("marginals_share and moments_share must not be negative; 0 switches them off")
-        if self.moments_share and not self.marginals_share:
-            raise UsageError("moments_share needs marginals_share: moments are taken of columns on a common footing")
         if not 0.0 <= self.report_share < 1.0:
             raise UsageError(f"report_share={self.report_share} must be a share from 0 (no report) to below 1")
-        if self.teacher_hidden < 0 or self.teacher_hidden != int(self.teacher_hidden):
+        if self.teacher_hidden is not None and (
+            self.teacher_hidden < 0 or self.teacher_hidden != int(self.teacher_hidden)
+        ):
             raise UsageError(f"teacher_hidden={self.teacher_hidden} must be a whole number; 0 means linear teachers")
 
+    def choices(self, schema: Schema) -> Choices:
+        """What was given, and defaults for this kind of table."""
+        image = self._image(schema)
+        hidden = self.teacher_hidden or (8 if self.network == "conv" else 0)
+        base = TABLES if image is None else pictures(math.prod(image), hidden)
+        given = {name: getattr(self, name) for name in Choices._fields if getattr(self, name) is not None}
+        chosen = base._replace(**given)
+        if chosen.moments_share and not chosen.marginals_share and image is None:
+            raise UsageError("moments_share needs marginals_share: moments are taken of columns on a common footing")
+        return chosen
+
     def _image(self, schema: Schema) -> tuple[int, int, int] | None:
-        """The shape of the pictures that convolutions see; None for dense networks."""
-        if self.network == "dense":
-            return None
+        """The shape of the pictures, where rows are pictures and perhaps a class; otherwise None."""
         pictures = [column for column in schema.columns if column.kind == "image"]
-        if len(pictures) != 1 or len(schema.features) != math.prod(pictures[0].shape):
+        if len(pictures) == 1 and len(schema.features) == math.prod(pictures[0].shape):
+            return pictures[0].shape
+        if self.network == "conv":
             raise UsageError(
                 "network=conv needs a schema with one image column and no other features but a class label"
             )
-        if not self.teacher_hidden:
-            raise UsageError("network=conv needs teacher_hidden of at least 1")
-        return pictures[0].shape
+        return None
 
     # -- the plan ----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
-        self._image(schema)  # refuses what the network cannot take
-        start = announce_start(schema, self.marginals_share, self.moments_share) if self.marginals_share else []
         rounds = self.round_count(schema)
 
         def event(z: float) -> dpa.DpEvent:
@@ -128,14 +167,19 @@ class GPate(Estimator):
 
         detail = f"{rounds} rounds x {self.judged * self.projected} questions, at most {self.allowance} units a round"
         units = rounds * self.allowance
-        directions = Announced(DIRECTIONS, self.directions_share, event, answers=units, detail=detail)
-        return [*start, *self._announce_report(schema), directions]
+        weight = self.choices(schema).directions_share
+        directions = Announced(DIRECTIONS, weight, event, answers=units, detail=detail)
+        return [*self._announce_start(schema), *self._announce_report(schema), directions]
 
     def _announce_report(self, schema: Schema) -> list[Announced]:
         if not self.report_share:
             return []
         weight = self.report_share * self._total_weight(schema)
         return [Announced(REPORT, weight, dpa.GaussianDpEvent, detail="one number, by smooth sensitivity")]
+
+    def _announce_start(self, schema: Schema) -> list[Announced]:
+        chosen = self.choices(schema)
+        return announce_start(schema, 0.0 if self._image(schema) else chosen.marginals_share, chosen.moments_share)
 
     @property
     def allowance(self) -> int:
@@ -150,28 +194,30 @@ class GPate(Estimator):
         assert self.sigma_test is not None
         mu = gaussian.mu(self.epsilon, self.delta)
         unit = self.sigma_test / math.sqrt(self._touched(schema))
-        units = (unit * mu) ** 2 * self.directions_share / self._total_weight(schema)
+        units = (unit * mu) ** 2 * self.choices(schema).directions_share / self._total_weight(schema)
         return max(round(units / self.allowance), 1)
 
     def _total_weight(self, schema: Schema) -> float:
         from understudy.planning import preparation
 
-        start = announce_start(schema, self.marginals_share, self.moments_share) if self.marginals_share else []
-        announced = preparation(self, schema, Budget(self.epsilon, self.delta)) + start
-        return (sum(release.weight for release in announced) + self.directions_share) / (1.0 - self.report_share)
+        announced = preparation(self, schema, Budget(self.epsilon, self.delta)) + self._announce_start(schema)
+        weights = sum(release.weight for release in announced) + self.choices(schema).directions_share
+        return weights / (1.0 - self.report_share)
 
     def _touched(self, schema: Schema) -> int:
         """How many ensembles one unit can have rows in."""
         return classes_per_unit(schema) if self.by_class else 1
 
     def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
-        return super().settings(schema, rows) | {"rounds": self.round_count(schema), "allowance": self.allowance}
+        found = {"rounds": self.round_count(schema), "allowance": self.allowance}
+        return super().settings(schema, rows) | self.choices(schema)._asdict() | found
 
     def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
         """How loud the noise is, in votes, before a row is read."""
         units = settings["rounds"] * self.allowance
-        unit = factor * math.sqrt(units * self._total_weight(schema) / self.directions_share)
-        mechanism = self._mechanism((1,), 1, 0, self._touched(schema), unit, 1, None)
+        chosen = self.choices(schema)
+        unit = factor * math.sqrt(units * self._total_weight(schema) / chosen.directions_share)
+        mechanism = self._mechanism(chosen, (1,), 1, 0, self._touched(schema), unit, 1, None)
         questions = settings["rounds"] * mechanism.questions
         teachers = math.ceil(mechanism.sigma_answer / math.sqrt(questions) / USEFUL_SHARE)
         return [
@@ -184,25 +230,28 @@ class GPate(Estimator):
     # -- the opening -----------------------------------------------------------------------------------------------------
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, heads = codec.schema, Heads.of(codec.blocks, codec.width)
-        if self.marginals_share:
+        image, chosen = self._image(schema), self.choices(schema)
+        if image is not None:
+            marginals = picture_footing(heads)
+        elif chosen.marginals_share:
             marginals = ask_marginals(curator, codec, float(counts.sum()), schema.max_rows_per_unit, plan)
-            curator.view(marginals)
-            moments = ask_moments(curator, codec, marginals, counts, plan) if self.moments_share else None
         else:
-            marginals, moments = public_footing(heads), None
-            curator.view(marginals)
+            marginals = public_footing(heads)
+        curator.view(marginals)
+        moments = ask_moments(curator, codec, marginals, counts, plan) if chosen.moments_share else None
         start = starting_point(heads, marginals, moments, codec.class_count)
         if moments is None:
             start = start._replace(tether=np.full_like(start.tether, LOOSE))
+            if image is not None:
+                start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
         sizes = counts if self.by_class else np.asarray([counts.sum()])
         teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
         labels = 0 if self.by_class else codec.class_count
         touched = self._touched(schema)
         unit = self._unit(plan, touched)
-        image = self._image(schema)
-        mechanism = self._mechanism(teachers, capacity, labels, touched, unit, codec.width, image)
+        mechanism = self._mechanism(chosen, teachers, capacity, labels, touched, unit, codec.width, image)
         rounds = plan.parameters["settings"]["rounds"]
-        generator = self._generator(heads, codec.class_count, image)
+        generator = self._generator(chosen, heads, codec.class_count, image, rounds)
         hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
         asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
         return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
@@ -233,6 +282,7 @@ class GPate(Estimator):
 
     def _mechanism(
         self,
+        chosen: Choices,
         teachers: tuple[int, ...],
         capacity: int,
         labels: int,
@@ -241,10 +291,12 @@ class GPate(Estimator):
         width: int,
         image: tuple[int, int, int] | None,
     ) -> TeacherGradients:
-        hidden = (self.teacher_hidden,) if self.teacher_hidden else ()
-        dense = Mlp((width + labels, *hidden, 1), last=0.1)
+        hidden = (chosen.teacher_hidden,) if chosen.teacher_hidden else ()
+        network: TeacherNetwork = Mlp((width + labels, *hidden, 1), last=0.1)
+        if self.network == "conv" and image is not None:
+            network = ConvTeacher(image, labels, self.teacher_kernels, chosen.teacher_hidden)
         return TeacherGradients(
-            network=dense if image is None else ConvTeacher(image, labels, self.teacher_kernels, self.teacher_hidden),
+            network=network,
             teachers=teachers,
             labels=labels,
             capacity=capacity,
@@ -257,16 +309,24 @@ class GPate(Estimator):
             unit=unit,
             answer_units=self.answer_units,
             allowance=self.allowance,
-            rate=self.teacher_rate,
-            decay=self.teacher_decay,
+            rate=chosen.teacher_rate,
+            decay=chosen.teacher_decay,
             chunk=self.chunk,
         )
 
-    def _generator(self, heads: Heads, classes: int, image: tuple[int, int, int] | None) -> GPateGenerator:
-        names = "by_class latent hidden judged practice projected teacher_steps generator_steps generator_rate step"
-        hold = heads.width / (2.0 * self.judged * self.projected) * self.step**2
-        chosen = {name: getattr(self, name) for name in names.split()}
-        return GPateGenerator(heads=heads, classes=classes, hold=hold, image=image, **chosen)
+    def _generator(
+        self, chosen: Choices, heads: Heads, classes: int, image: tuple[int, int, int] | None, rounds: int
+    ) -> GPateGenerator:
+        names = "by_class network latent hidden judged practice projected teacher_steps generator_steps generator_rate"
+        return GPateGenerator(
+            heads=heads,
+            classes=classes,
+            image=image,
+            rounds=rounds,
+            step=chosen.step,
+            hold=heads.width / (2.0 * self.judged * self.projected) * chosen.step**2,
+            **{name: getattr(self, name) for name in names.split()},
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -277,10 +337,10 @@ class GPateAsPublished(GPate):
 
     teachers: int | None = 2100
     by_class: bool = False
-    teacher_hidden: int = 32
+    teacher_hidden: int | None = 32
     teacher_steps: int = 1
-    teacher_rate: float = 0.1
-    teacher_decay: float = 0.0
+    teacher_rate: float | None = 0.1
+    teacher_decay: float | None = 0.0
     rounds: int | None = None
     judged: int = 32
     bins: int = 10
@@ -289,14 +349,12 @@ class GPateAsPublished(GPate):
     answer_units: int = units_between(1500, 600)
     expected: float = 0.5
     sigma_test: float | None = 1500.0
-    step: float = 1e-4
+    step: float | None = 1e-4
     generator_steps: int = 1
     generator_rate: float = 1e-3
-    marginals_share: float = 0.0
-    moments_share: float = 0.0
-    directions_share: float = (
-        142.0  # beside 0.1 for the class ratio, whose noise is then 141 rows, as Laplace noise at 0.01 has
-    )
+    marginals_share: float | None = 0.0
+    moments_share: float | None = 0.0
+    directions_share: float | None = PUBLISHED_SHARE
 
 
 def public_footing(heads: Heads) -> Marginals:
@@ -308,3 +366,10 @@ def public_footing(heads: Heads) -> Marginals:
         if block.head == "onehot":
             rates[block.start : block.start + block.size] = min(1.0 / block.size, 0.9)
     return Marginals(numeric, edges, edges.copy(), rates)
+
+
+def picture_footing(heads: Heads) -> Marginals:
+    """Black is a score of -1 and white of 1, and scores beyond them are black and white: public, the same for every pixel."""
+    base = public_footing(heads)
+    ends = np.tile(ndtr(np.asarray([-1.0, 1.0])).astype(np.float32), (len(base.numeric), 1))
+    return base._replace(cdf=ends)

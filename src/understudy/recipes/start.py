@@ -28,6 +28,7 @@ from understudy.schema import Codec, Schema
 LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
 SECOND_MOMENT = 0.5  # weight of v^2 - 1 beside v in a row's vector
 MOMENTS = "class moments"
+DETAIL = "first and second moments per class"
 
 
 def level(number: int) -> str:
@@ -36,6 +37,8 @@ def level(number: int) -> str:
 
 def announce_start(schema: Schema, marginals: float, moments: float) -> list[Announced]:
     """The releases of this file with their weights. Without numeric columns one level of marginals is all there is."""
+    if marginals == 0.0:
+        return [Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else []
     details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
     if any(column.kind not in ("categorical", "boolean") for column in schema.features):
         levels = [
@@ -46,7 +49,7 @@ def announce_start(schema: Schema, marginals: float, moments: float) -> list[Ann
         levels = [Announced(level(len(LEVELS) - 1), marginals, dpa.GaussianDpEvent, detail="category counts")]
     if moments == 0.0:
         return levels
-    return [*levels, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail="first and second moments per class")]
+    return [*levels, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)]
 
 
 def ask_marginals(curator: Curator, codec: Codec, rows: float, max_rows: int, plan: Plan) -> Marginals:

@@ -1,7 +1,8 @@
 """The direction in which most teachers would move a generated row: the answer of G-PATE (Long et al. 2021, Algorithms 1 and 3).
 
 Teacher i's wish for a fake x is the gradient of its loss on it, dx_i = d L_i(x) / dx with L_i(x) = -log(1 - D_i(x)) (Eq. 1):
-moving along it makes the fake harder to tell. With a public random projection R (drawn by the generator, which never sees a row),
+moving along it makes the fake harder to tell. With a public random projection R for each fake (drawn by the generator, which
+never sees a row),
 
     u_i = dx_i R,    h_j = histogram over teachers of u_ij clipped to (-c, c), B bins of equal width, for each coordinate j
 
@@ -178,21 +179,22 @@ class TeacherGradients:
             slope: Float[Array, " inputs"] = jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)
             return slope
 
-        def votes(rows: Any, teacher: tuple[Weights, Any]) -> Int[Array, "judged projected bins"]:
+        def votes(rows: Any, axes: Any, teacher: tuple[Weights, Any]) -> Int[Array, "judged projected bins"]:
             gradients = jax.vmap(wish, in_axes=(None, 0))(teacher[0], rows)
-            bins = self.bin_of(gradients[:, : query.projection.shape[0]] @ query.projection)
+            bins = self.bin_of(jnp.einsum("jw,jwk->jk", gradients[:, : axes.shape[1]], axes))
             counted: Int[Array, "judged projected bins"] = jax.nn.one_hot(bins, self.bins, dtype=jnp.int32) * teacher[1]
             return counted
 
-        def group(own: Weights, there: Any, rows: Any) -> Any:
+        def group(own: Weights, there: Any, rows: Any, axes: Any) -> Any:
             def add(total: Any, teachers: Any) -> Any:
-                return total + jax.vmap(partial(votes, rows))(teachers).sum(axis=0), None
+                return total + jax.vmap(partial(votes, rows, axes))(teachers).sum(axis=0), None
 
             size = min(self.chunk, there.shape[0])
             parts = jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), (own, there))
             return jax.lax.scan(add, jnp.zeros((self.judged, self.projected, self.bins), jnp.int32), parts)[0]
 
-        return jax.vmap(group)(weights, jnp.asarray(exists, jnp.int32), query.judged)  # type: ignore[no-any-return]
+        there = jnp.asarray(exists, jnp.int32)
+        return jax.vmap(group)(weights, there, query.judged, query.projection)  # type: ignore[no-any-return]
 
     def bin_of(self, u: Float[Array, "judged projected"]) -> Int[Array, "judged projected"]:
         """Bin of a clipped coordinate; a gradient that is no number votes for the middle."""
