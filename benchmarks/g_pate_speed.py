@@ -104,18 +104,18 @@ def whole(network: str, teachers: int) -> tuple[Any, int]:
     from understudy.nn.heads import Block, Heads
     from understudy.private.noise import SeededNoise
     from understudy.private.rounds import run_chunk
-    from understudy.recipes.g_pate import GPate
+    from understudy.recipes.g_pate import GPate, pictures
     from understudy.schema import Encoded
 
     width, shape = SIDE * SIDE, (SIDE, SIDE, 1)
     recipe = GPate(
-        teachers=teachers, by_class=False, network=network, teacher_hidden=HIDDEN, teacher_kernels=KERNELS,
-        teacher_steps=STEPS, practice=PRACTICE, judged=JUDGED, chunk=500 if network == "conv" else 4096,
+        teachers=teachers, by_class=False, network=network, teacher_kernels=KERNELS, teacher_steps=STEPS,
+        practice=PRACTICE, judged=JUDGED, chunk=500 if network == "conv" else 4096,
     )  # fmt: skip
-    image = shape if network == "conv" else None
+    chosen = pictures(width, HIDDEN)
     heads = Heads(width, tuple(Block("numeric", i, 1) for i in range(width)))
-    mechanism = recipe._mechanism((teachers,), 10, CLASSES, 1, 10.0, width, image)
-    generator = recipe._generator(heads, CLASSES, image)
+    mechanism = recipe._mechanism(chosen, (teachers,), 10, CLASSES, 1, 10.0, width, shape)
+    generator = recipe._generator(chosen, heads, CLASSES, shape, 30)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(OWN * teachers, width)).astype(np.float32)
     encoded = Encoded(rows, rng.integers(0, CLASSES, len(rows)).astype(np.int32))

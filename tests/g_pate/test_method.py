@@ -15,7 +15,7 @@ from understudy.generators.g_pate import Directions, GPateGenerator, Hints
 from understudy.marginals import Marginals
 from understudy.nn.heads import Block, Heads
 from understudy.private.mechanisms.published_gradients import ORDERS, dependent_price
-from understudy.recipes.g_pate import DIRECTIONS, public_footing
+from understudy.recipes.g_pate import DIRECTIONS, TABLES, public_footing
 from understudy.recipes.start import starting_point
 from understudy.schema import Column, Schema
 
@@ -120,7 +120,7 @@ def test_the_published_noise_decides_the_number_of_rounds(epsilon):
     estimator = method("g-pate-as-published")(epsilon=epsilon)
     plan = estimator.plan(SCHEMA)
     rounds, noise = plan.parameters["settings"]["rounds"], plan.parameters["noise"][DIRECTIONS]
-    mechanism = estimator._mechanism((2100,), 200, 2, 1, noise, 3, None)
+    mechanism = estimator._mechanism(estimator.choices(SCHEMA), (2100,), 200, 2, 1, noise, 3, None)
     assert mechanism.sigma_test == pytest.approx(1500, rel=max(0.6 / rounds, 1e-3))
     assert mechanism.sigma_answer == pytest.approx(600 * math.sqrt(12.5 / 13), rel=max(0.6 / rounds, 1e-3))
     assert rounds == pytest.approx({1.0: 135, 10.0: 7500}[epsilon], rel=0.05)
@@ -131,7 +131,7 @@ def test_units_that_span_classes_get_more_noise_for_the_same_charge():
     """A person with rows in both classes touches two ensembles; with one ensemble it touches one."""
     by_class, joint = method("g-pate")(), method("g-pate")(by_class=False)
     assert by_class._touched(UNITS) == 2 and by_class._touched(SCHEMA) == 1 and joint._touched(UNITS) == 1
-    one, two = (by_class._mechanism((9, 9), 5, 0, touched, 50.0, 3, None) for touched in (1, 2))
+    one, two = (by_class._mechanism(TABLES, (9, 9), 5, 0, touched, 50.0, 3, None) for touched in (1, 2))
     assert one.event(3) == two.event(3)
     assert two.sigma_test == pytest.approx(math.sqrt(2) * one.sigma_test, rel=1e-3)
     assert 2 * 2 * lattice.mu_one(two.sigma_answer) ** 2 <= 8 * lattice.mu_one(50.0) ** 2
