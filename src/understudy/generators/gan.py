@@ -14,7 +14,8 @@ samples are matched to are functions of released values and free.
 What G is made of: `copula` starts from released class moments and learns the dependence (`generators/copula.py`); `mlp` and
 `conv` turn noise and class into scores, or into a code that the trained decoder turns into scores. With
 `objective="standard"` the losses are those of Goodfellow et al. 2014 in their non-saturating form, and n_D may adapt (Bie,
-Kamath, Zhang 2023): it doubles when the critic knows too few of the generated rows.
+Kamath, Zhang 2023): it doubles when the critic knows too few of the generated rows. With `information` the generator is
+also held to the released class moments (`generators/information.py`).
 """
 
 from dataclasses import asdict, dataclass
@@ -30,7 +31,9 @@ from understudy.conversation import Info
 from understudy.generators.copula import Copula, Start, mismatch
 from understudy.generators.critic import Critic, RealLoss
 from understudy.generators.gradients import Question
+from understudy.generators.information import lost_information
 from understudy.generators.matching import match, match_shapes, matched
+from understudy.marginals import LARGEST_SCORE
 from understudy.nn.autoencoder import Autoencoder, Reconstruction
 from understudy.nn.conv import Conv, Norm, up
 from understudy.nn.heads import Heads
@@ -94,6 +97,7 @@ class GanGenerator:
     generator_rate: float
     matched: bool
     tethered: bool
+    information: float = 0.0  # weight beside the critic's judgement
 
     # -- networks -------------------------------------------------------------------------------------------------------
     @property
@@ -205,7 +209,7 @@ class GanGenerator:
     def _play(self, state: GanState, answer: Float[Array, " coordinates"], key: PRNGKeyArray) -> tuple[GanState, Info]:
         """One step of the critic, and when it is due one of the generator."""
         key_fake, key_maker = jax.random.split(key)
-        rows, classes = self._fakes(state, state.maker, key_fake)
+        rows, classes = self._fakes(state, state.maker, state.hints.shares, key_fake)
 
         def on_generated(critic: Any) -> tuple[Array, Array]:
             scores = self._judge(critic, rows, classes)
@@ -225,12 +229,19 @@ class GanGenerator:
     def _improve(self, state: GanState, key: PRNGKeyArray) -> GanState:
         """The generator's turn."""
 
+        shares = state.hints.shares
+        if self.information:  # moments of a rare class need rows; the critic is told the class, so its optimum stays
+            shares = jnp.full(self.classes, 1.0 / self.classes)
+
         def loss(maker: Params, key: PRNGKeyArray) -> Array:
-            rows, classes = self._fakes(state, maker, key)
+            rows, classes = self._fakes(state, maker, shares, key)
             scores = self._judge(state.critic, rows, classes)
             value = -scores.mean() if self.objective == "wasserstein" else jax.nn.softplus(-scores).mean()
             if self.classifier:
                 value = value + jax.vmap(self._critic.guess, in_axes=(None, 0, 0))(state.critic, rows, classes).mean()
+            if self.information:
+                lost = lost_information(self.heads, self.classes, state.hints.start, rows, classes)
+                value = value + self.information * lost
             return value + self._tether(maker, state.hints.start)
 
         def step(carry: Any, key: PRNGKeyArray) -> Any:
@@ -262,10 +273,10 @@ class GanGenerator:
         moved = (maker["location"] - start.location) ** 2 + (maker["log_scale"] - start.log_scale) ** 2
         return 0.05 * (moved / start.tether**2).mean()
 
-    def _fakes(self, state: GanState, maker: Params, key: PRNGKeyArray) -> tuple[Array, Array]:
-        """Generated rows as the critic sees them, with classes as common as released."""
+    def _fakes(self, state: GanState, maker: Params, shares: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
+        """Generated rows as the critic sees them, with classes as common as `shares` says."""
         key_class, key_row = jax.random.split(key)
-        classes = jax.random.choice(key_class, self.classes, (self.batch,), p=state.hints.shares)
+        classes = jax.random.choice(key_class, self.classes, (self.batch,), p=shares)
         y = self._scores(maker, self._decoder(state), classes, key_row)
         return self._copula.view(state.hints.start._asdict(), self._shifted(state.hints.start, y)), classes
 
@@ -274,6 +285,13 @@ class GanGenerator:
         if self.maker == "copula":
             return y
         return jnp.where(self.heads.coordinates("binary")[None, :], y + jnp.asarray(start.threshold)[None, :], y)
+
+    def _bounded(self, y: Array) -> Array:
+        """The critic sees scores up to a border, so what a network makes beyond it nobody has taught it."""
+        if self.maker == "copula":
+            return y
+        numeric = self.heads.coordinates("numeric")[None, :]
+        return jnp.where(numeric, jnp.clip(y, -LARGEST_SCORE, LARGEST_SCORE), y)
 
     def _judge(self, critic: Any, rows: Array, classes: Array) -> Float[Array, " rows"]:
         return jax.vmap(self._critic, in_axes=(None, 0, 0))(critic, rows, classes)
@@ -321,7 +339,7 @@ class GanGenerator:
         if self.matched:
             y = matched(self.heads, sampler, y, classes)
         else:
-            y = self._shifted(Fixed(sampler["threshold"]), y)
+            y = self._bounded(self._shifted(Fixed(sampler["threshold"]), y))
         return self._copula.row(sampler, y)
 
     # -- artifact -------------------------------------------------------------------------------------------------------

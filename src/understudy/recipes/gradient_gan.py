@@ -55,6 +55,7 @@ class GradientGan(Estimator):
     autoencoder: Literal["none", "mlp", "conv"] = "none"
     autoencoder_share: float = 0.3  # of the rounds
     classifier: bool = False
+    information: float = 0.0  # weight of the loss that holds generated rows to the released moments
     noise: int = 8
     code: int = 128
     hidden: int = 32
@@ -104,6 +105,13 @@ class GradientGan(Estimator):
             normalisation=(self.normalisation, norms),
             critic_normalisation=(self.critic_normalisation, norms),
         )
+        if not 0.0 <= self.information < math.inf:
+            raise UsageError(f"information={self.information} must be 0 or above")
+        if self.information and self.start != "moments":
+            raise UsageError(
+                f"information={self.information} holds generated rows to released moments, so it needs start='moments'; "
+                "with another start set information=0"
+            )
         if self.adaptive and self.objective != "standard":
             raise UsageError(
                 "adaptive=true needs objective='standard': a Wasserstein critic does not say real or generated"
@@ -182,8 +190,8 @@ class GradientGan(Estimator):
 
     def _generator(self, heads: Heads, classes: int) -> GanGenerator:
         same = (
-            "rounds maker critic autoencoder objective classifier noise code batch critic_steps generator_steps adaptive "
-            "weight_clip autoencoder_rate critic_rate generator_rate"
+            "rounds maker critic autoencoder objective classifier information noise code batch critic_steps "
+            "generator_steps adaptive weight_clip autoencoder_rate critic_rate generator_rate"
         )
         return GanGenerator(
             heads=heads,
@@ -195,7 +203,8 @@ class GradientGan(Estimator):
             critic_channels=doubling(self.critic_channels, self.layers - 1),
             norm="group" if self.normalisation == "group" else "none",
             critic_norm="group" if self.critic_normalisation == "group" else "none",
-            matched=self.start == "moments" and self.maker != "copula",
+            # Rows held to the moments while the generator learns keep the shapes it has learned.
+            matched=self.start == "moments" and self.maker != "copula" and self.information == 0.0,
             tethered=self.start == "moments",
             **{name: getattr(self, name) for name in same.split()},
         )
