@@ -52,9 +52,12 @@ def score(method, **options):
 
 @pytest.mark.parametrize("method", ["medgan", "tablegan"])
 def test_references_know_the_rare_class(method):
-    """Real rows give 0.92. Without information loss and at the rates of private methods four fits gave 0.35 to 0.45."""
+    """Real rows give 0.92. Eight fits of medgan gave 0.77 to 0.85 (mean 0.81, sd 0.026), eight of tablegan 0.91 to 0.92, with
+    deviations above 0.3 of the real ones: false failures below 1 in 1,000, if fits are normal. Without information loss and
+    at the rates of private methods, two fits of each gave 0.35 to 0.45.
+    """
     auroc, spread = score(method)
-    assert auroc > 0.7
+    assert auroc > 0.65
     assert spread > 0.05  # no column has become constant
 
 

@@ -74,7 +74,7 @@ class MedGan(Reference):
 
     rounds: int = 2000
     critic_steps: int = 1
-    critic_rate: float = 2e-4
+    critic_rate: float = 5e-4
     generator_rate: float = 1e-3
     information: float = 0.1
     objective: Literal["wasserstein", "standard"] = "standard"
