@@ -135,9 +135,9 @@ def work(network: str, teachers: int) -> None:
     from understudy.bench.speed import best
 
     run, capacity = whole(network, teachers)
-    spent = best(run, 5)
+    spent = best(run, 3)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    bare = best(products(network, teachers, capacity), 5)
+    bare = best(products(network, teachers, capacity), 3)
     figures = {"rounds_per_second": 1.0 / spent, "round": spent, "products": bare, "ratio": spent / bare}
     sys.stdout.write(json.dumps(figures | {"peak_megabytes": peak, "capacity": capacity}))
 
