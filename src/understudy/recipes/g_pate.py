@@ -39,9 +39,8 @@ REPORT = "report of the data-dependent price"
 USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
 SPREAD = 0.4  # of pixels around their class's location, where nothing was paid for; black is -1, white 1
 LOOSE = 1e3  # tether of a generator that has nothing to be held to
-PUBLISHED_SHARE = (
-    142.0  # beside 0.1 for the class ratio, whose noise is then 141 rows at epsilon 1, as Laplace noise at 0.01 has
-)
+# Beside 0.1 for the class ratio, whose noise is then 141 rows at epsilon 1, as Laplace noise at epsilon 0.01 has.
+PUBLISHED_SHARE = 142.0
 
 
 class Choices(NamedTuple):
@@ -56,7 +55,15 @@ class Choices(NamedTuple):
     directions_share: float
 
 
-TABLES = Choices(8, 0.3, 0.1, 0.1, 0.2, 0.6, 0.1)
+TABLES = Choices(
+    teacher_hidden=8,
+    teacher_rate=0.3,
+    teacher_decay=0.1,
+    step=0.1,
+    marginals_share=0.2,
+    moments_share=0.6,
+    directions_share=0.1,
+)
 
 
 def pictures(pixels: int, hidden: int) -> Choices:
@@ -66,7 +73,15 @@ def pictures(pixels: int, hidden: int) -> Choices:
     Logits grow with the number of pixels, so rates fall with it. A linear teacher forgets 30 % in a step, so that its wish is
     about the present fakes; one with a hidden layer would forget how to see.
     """
-    return Choices(hidden, 1.0 / pixels, (0.03 if hidden else 0.3) * pixels, 2.0, 0.0, 0.0, PUBLISHED_SHARE)
+    return Choices(
+        teacher_hidden=hidden,
+        teacher_rate=1.0 / pixels,
+        teacher_decay=(0.03 if hidden else 0.3) * pixels,
+        step=2.0,
+        marginals_share=0.0,
+        moments_share=0.0,
+        directions_share=PUBLISHED_SHARE,
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -149,9 +164,9 @@ class GPate(Estimator):
 
     def _image(self, schema: Schema) -> tuple[int, int, int] | None:
         """The shape of the pictures, where rows are pictures and perhaps a class; otherwise None."""
-        pictures = [column for column in schema.columns if column.kind == "image"]
-        if len(pictures) == 1 and len(schema.features) == math.prod(pictures[0].shape):
-            return pictures[0].shape
+        images = [column for column in schema.columns if column.kind == "image"]
+        if len(images) == 1 and len(schema.features) == math.prod(images[0].shape):
+            return images[0].shape
         if self.network == "conv":
             raise UsageError(
                 "network=conv needs a schema with one image column and no other features but a class label"
