@@ -188,4 +188,20 @@ def test_twelve_models_by_the_papers_names():
     ]  # fmt: skip
     assert all(is_classifier(make(0)) for name, (make, _) in classifiers.MODELS.items() if name != "xgboost")
     assert all(is_regressor(make(0)) for _, make in classifiers.MODELS.values())
-    assert list(classifiers.TITLES) == list(classifiers.MODELS)
+    assert list(classifiers.TITLES) == list(classifiers.EVERY)
+
+
+def test_the_four_models_of_g_pate_have_its_settings_and_run_when_asked_for():
+    """Appendix A.6: L1, liblinear and 350:1; 200 and 100 logistic regressions; three layers of 18 with tanh."""
+    assert not set(classifiers.OF_G_PATE) & set(classifiers.choose(None))
+    assert classifiers.choose(tuple(classifiers.OF_G_PATE)) == tuple(classifiers.OF_G_PATE)
+    logistic, adaboost, bagging, mlp = (make(0) for make, _ in classifiers.OF_G_PATE.values())
+    assert (logistic.solver, logistic.l1_ratio, logistic.class_weight) == ("liblinear", 1.0, {0: 1, 1: 350})
+    assert (adaboost.n_estimators, bagging.n_estimators) == (200, 100)
+    assert {type(adaboost.estimator).__name__, type(bagging.estimator).__name__} == {"LogisticRegression"}
+    assert (mlp.hidden_layer_sizes, mlp.activation, mlp.solver) == ((18, 18, 18), "tanh", "adam")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 3))
+    target = (rows[:, 0] > 0).astype(int)
+    for make, _ in classifiers.OF_G_PATE.values():
+        assert make(0).fit(rows[:200], target[:200]).score(rows[200:], target[200:]) > 0.5

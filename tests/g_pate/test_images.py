@@ -53,10 +53,16 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "name",
-    ["pate-gan", "dpgan", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g-pate-as-published", "mean-embedding", "mst"))],
+    [
+        "pate-gan",
+        "dpgan",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("g-pate-as-published", "mean-embedding", "mst")),
+    ],
 )
 def test_other_methods_take_images(name):
-    options = {"g-pate-as-published": DIRECTIONS, "pate-gan": TINY, "dpgan": GRADIENTS, "mst": {"steps": 5}}.get(name, {})
+    options = {"g-pate-as-published": DIRECTIONS, "pate-gan": TINY, "dpgan": GRADIENTS, "mst": {"steps": 5}}.get(
+        name, {}
+    )
     estimator = us.method(name)(epsilon=5.0, **{"seed": 0} | options)
     sample = estimator.fit(digits(), SCHEMA).sample(12, seed=1)
     assert check(sample, SCHEMA, strict=True) == [] and len(sample) == 12
