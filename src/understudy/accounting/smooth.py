@@ -162,7 +162,7 @@ def raised(value: int, scale: Real, coin: bytes) -> int:
     place = 2 * int.from_bytes(coin, "little") + 1  # u = place / 2^(bits + 1)
     side = place - (1 << bits)
     size = math.isqrt(((2 * side * side) << (2 * _DIGITS)) // (place * ((1 << bits + 1) - place)))
-    noise = (size if side > 0 else -size) + int(TAIL * 2**60) * 2 ** (_DIGITS - 60)
+    noise = (size if side > 0 else -size) + (int(TAIL * 2**60) << (_DIGITS - 60))
     numerator, denominator = float(scale).as_integer_ratio()
     return value - (-numerator * noise // (denominator << _DIGITS))
 
