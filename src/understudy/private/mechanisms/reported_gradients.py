@@ -78,18 +78,14 @@ class ReportedGradients:
         key: PRNGKeyArray,
     ) -> tuple[Counted, Directions]:
         """As `TeacherGradients.answer`, with the gaps of what was answered written down."""
-        subject = self.directions
-        weights = subject.train(data, held.ensembles.weights, query.practice)
-        votes = subject.histograms(weights, query)
-        answered, left = subject.allot(subject.consensus(votes, noise[..., 0]), held.ensembles.left)
-        middle = subject.middle(votes, noise[..., 1:])
+        before, unit = held.ensembles.left, self.directions.answer_units
+        ensembles, directions, votes = self.directions.ask(data, held.ensembles, query, noise)
         top = jax.lax.top_k(votes, 2)[0]
         groups = jnp.arange(votes.shape[0])[:, None, None]
-        gaps = held.gaps.at[groups, top[..., 0] - top[..., 1]].add(answered.astype(jnp.int32))
-        spent = held.ensembles.left + subject.allowance - left
-        tests = held.tests + spent - subject.answer_units * answered.sum(axis=(1, 2), dtype=jnp.int32)
-        held = Counted(Ensembles(weights, left), gaps, tests, held.coin)
-        return held, Directions(jnp.where(answered, middle, 0.0), answered)
+        gaps = held.gaps.at[groups, top[..., 0] - top[..., 1]].add(directions.answered.astype(jnp.int32))
+        spent = before + self.directions.allowance - ensembles.left
+        tests = held.tests + spent - unit * directions.answered.sum(axis=(1, 2), dtype=jnp.int32)
+        return Counted(ensembles, gaps, tests, held.coin), directions
 
     # -- the report -----------------------------------------------------------------------------------------------------------
     @property

@@ -135,12 +135,22 @@ class TeacherGradients:
         key: PRNGKeyArray,
     ) -> tuple[Ensembles, Directions]:
         """Train every teacher on its shard against the practice fakes, then let them vote on where the judged ones should go."""
+        held, directions, _ = self.ask(data, held, query, noise)
+        return held, directions
+
+    def ask(
+        self,
+        data: Shards,
+        held: Ensembles,
+        query: Probe,
+        noise: Int[Array, "groups judged projected test_and_bins"],
+    ) -> tuple[Ensembles, Directions, Histograms]:
+        """The answer, and the votes behind it, which stay inside the wall."""
         weights = self.train(data, held.weights, query.practice)
         votes = self.histograms(weights, query)
-        passed = self.consensus(votes, noise[..., 0])
-        answered, left = self.allot(passed, held.left)
+        answered, left = self.allot(self.consensus(votes, noise[..., 0]), held.left)
         middle = self.middle(votes, noise[..., 1:])
-        return Ensembles(weights, left), Directions(jnp.where(answered, middle, 0.0), answered)
+        return Ensembles(weights, left), Directions(jnp.where(answered, middle, 0.0), answered), votes
 
     # -- what a teacher does; it sees its own shard, its own weights and generated rows ------------------------------------
     def train(self, data: Shards, weights: Weights, practice: Float[Array, "steps groups practice inputs"]) -> Weights:
