@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -54,6 +54,7 @@ def by_sign(rows: Any, classes: Any) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.booleans())
+@example(np.where(np.arange(24).reshape(6, 4) == 1, np.inf, -np.inf), True)  # a unit whose rows add up to no number
 def test_one_unit_moves_group_sums_by_at_most_one(rows: Any, by_unit: bool) -> None:
     units = UNITS if by_unit else None
     gone = UNITS == 7 if by_unit else np.arange(6) == 2
@@ -231,10 +232,14 @@ def test_both_kinds_of_bar_are_drawn_and_not_their_mixture(fitted: MeanEmbedding
 
 
 def test_more_budget_means_smaller_errors(schema: Schema) -> None:
-    """Error of the class means at epsilon 0.3 and 30, one fit each: seen to differ by a factor of ten and more."""
+    """Error of the class means at epsilon 0.1 and 30, one fit each.
+
+    Over ten fits it was 0.040 to 0.085 and 0.002 to 0.005 (0.009 at most in other runs): in logarithms the limit is five
+    deviations away. A budget that is not used would fail four times in five.
+    """
     real, box = as_arrays(drawings(4000, 2))
     errors = []
-    for epsilon in (0.3, 30.0):
+    for epsilon in (0.1, 30.0):
         drawn, other = as_arrays(
             MeanEmbedding(epsilon=epsilon, seed=0).fit(drawings(4000, 1), schema).sample(4000, seed=0)
         )

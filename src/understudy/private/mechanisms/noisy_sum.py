@@ -59,7 +59,8 @@ class NoisySum:
 def on_grid(vectors: Vectors, owner: Ints, grid: int = GRID) -> IntVectors:
     """Clip every owner's vectors to joint norm 1 and put them on the grid; the integer norms are at most `grid`, exactly."""
     finite = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
-    squares = np.bincount(owner, (finite * finite).sum(axis=1), minlength=1)
+    with np.errstate(over="ignore"):  # a vector too long for its square is scaled to nothing
+        squares = np.bincount(owner, (finite * finite).sum(axis=1), minlength=1)
     scale = grid / np.sqrt(np.maximum(squares, 1.0))[owner]
     steps = np.trunc(finite * scale[:, None]).astype(np.int64)
     # Floating point may leave a norm one part in 1e16 too long: such an owner is left out instead of trusted.
@@ -81,5 +82,6 @@ def per_unit_and_class(
         rows = rows / size[owner][:, None]
     pairs, position = np.unique(np.stack([owner, np.asarray(classes, np.int64)], axis=1), axis=0, return_inverse=True)
     summed = np.zeros((len(pairs), rows.shape[1]))
-    np.add.at(summed, position.ravel(), rows)
+    with np.errstate(invalid="ignore", over="ignore"):  # a unit whose numbers add up to none is left out by `on_grid`
+        np.add.at(summed, position.ravel(), rows)
     return summed, pairs[:, 1], pairs[:, 0]
