@@ -20,7 +20,8 @@ from understudy.recipes.footing import Footing, describe
 from understudy.recipes.mean_embedding import CELLS, MOMENTS, PAIRS, Embedding, MeanEmbedding
 from understudy.schema import Column, Schema
 
-NOISE = {MOMENTS: 5.0, CELLS: 13.0, PAIRS: 7.0, "column marginals": 15.0}
+NOISE = {MOMENTS: 5.0, CELLS: 13.0, PAIRS: 7.0}
+COUNTED = 15.0
 SMALL = Schema(
     columns=(
         Column(name="x", kind="continuous", lower=0, upper=1, missing=True),
@@ -87,7 +88,7 @@ def test_a_unit_moves_every_look_by_at_most_its_noise_unit(rows: Any, by_unit: b
     identifier = (Column(name="who", kind="identifier"),)
     persons = Schema(columns=SMALL.columns + identifier, label="sick", unit="who", max_rows_per_unit=4)
     witness = Witness(rows, np.array([0, 1, 1, 0, 1, 1]), units, gone)
-    ask_margins(witness, embedding(persons if by_unit else SMALL), NOISE, [MOMENTS, CELLS, PAIRS])
+    ask_margins(witness, embedding(persons if by_unit else SMALL), NOISE, COUNTED, [MOMENTS, CELLS, PAIRS])
     assert list(witness.moved) == [MOMENTS, CELLS, PAIRS]
     assert max(witness.moved.values()) <= GRID
 
@@ -96,7 +97,7 @@ def test_without_clipping_a_far_row_would_move_more() -> None:
     rows = np.zeros((4, 6), np.float32)
     rows[3] = [0.99, 0.0, 7.0, 0.0, 0.0, 7.0]
     witness = Witness(rows, np.array([0, 0, 1, 1]), None, np.arange(4) == 3, clip=False)
-    ask_margins(witness, embedding(SMALL), NOISE, [MOMENTS, CELLS, PAIRS])
+    ask_margins(witness, embedding(SMALL), NOISE, COUNTED, [MOMENTS, CELLS, PAIRS])
     assert max(witness.moved.values()) > GRID
 
 
@@ -113,7 +114,7 @@ def test_outcomes_that_drown_share_what_they_hold_together() -> None:
 
 def test_rates_are_common_unless_a_class_stands_out() -> None:
     own = embedding(SMALL)
-    start, usual = starting_rates(own, NOISE)
+    start, usual = starting_rates(own, COUNTED)
     kept = np.setdiff1d(own.discrete, usual)
     common = np.array([0.10, 0.30, 0.30, 0.30])[: len(kept)]
     found = np.stack([common, common + np.array([0.0, 0.5, 0.02, 0.0])[: len(kept)]])
@@ -177,3 +178,11 @@ def test_charges_of_a_small_table_are_those_of_the_plan(sparse: MeanEmbedding) -
     assert few_rows(31, 720.0, plan.parameters["noise"][PAIRS])
     assert [entry["purpose"] for entry in entries] == [charge.purpose for charge in plan.charges]
     assert plan.epsilon <= 1.0
+
+
+def test_a_small_table_of_outcomes_alone() -> None:
+    """Without a numeric column there are no densities to bend; the telling column is found as above."""
+    table = sparse_table(720, 0).drop(columns=["age"])
+    schema = Schema(columns=tuple(column for column in SPARSE.columns if column.name != "age"), label="sick")
+    made = MeanEmbedding(epsilon=1.0, seed=0).fit(table, schema).sample(2_000, seed=1)
+    assert made[made.sick == "yes"].b0.mean() - made[made.sick == "no"].b0.mean() > 0.4

@@ -62,6 +62,13 @@ class Copula:
             "outer": jnp.zeros((self.hidden, width)),
         }
 
+    def untrained(self, location: Array, log_scale: Array) -> Params:
+        """Weights of a network that draws every coordinate by itself."""
+        zeros = {
+            name: jnp.zeros(shape) for name, shape in self.shapes().items() if name in ("mix", "inner", "outer", "bias")
+        }
+        return zeros | {"location": location, "log_scale": log_scale}
+
     def fixed(self, start: Start) -> Params:
         """Released constants that sampling needs besides the trained weights."""
         return {name: jnp.asarray(getattr(start, name), jnp.float32) for name in ("rates", "scales", "threshold")}

@@ -11,6 +11,10 @@ Algorithm 1), the others about the critic D, whose loss on real rows is -D(x) (A
 Only the answer carries information about rows. The term of the generated rows, the generator's steps, and the moments that
 samples are matched to are functions of released values and free.
 
+Samples are a mixture: a share of them (`Start.trust`, from released values) comes from what was trained, the others from the
+start alone, with the same moments and no dependence within a class. Gradients that drown in their noise teach dependence
+that is not there, and with a few hundred rows that did more harm than all they taught.
+
 What G is made of: `copula` starts from released class moments and learns the dependence (`generators/copula.py`); `mlp` and
 `conv` turn noise and class into scores, or into a code that the trained decoder turns into scores. With
 `objective="standard"` the losses are those of Goodfellow et al. 2014 in their non-saturating form, and n_D may adapt (Bie,
@@ -317,6 +321,10 @@ class GanGenerator:
     def _maker_optimiser(self) -> optax.GradientTransformation:
         return optax.adam(self.generator_rate, b1=0.5)
 
+    @property
+    def critic_weights(self) -> int:
+        return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(self._critic.init, jax.random.key(0))))
+
     # -- rows -----------------------------------------------------------------------------------------------------------
     def sampler(self, state: GanState) -> dict[str, Array]:
         """Weights of the averaged generator and decoder, and what matches samples to the released moments."""
@@ -327,6 +335,8 @@ class GanGenerator:
         kept = {f"maker/{name}": value for name, value in state.average.items()}
         kept |= {f"decoder/{name}": value for name, value in self._decoder(state).items()}
         kept |= self._copula.fixed(start)
+        if self.tethered:
+            kept |= {f"start/{name}": getattr(start, name) for name in ("location", "log_scale", "trust")}
         if self.matched:
             draw = lambda classes, key: self._scores(state.average, self._decoder(state), classes, key)  # noqa: E731
             kept |= match(self.heads, self.classes, start, draw)
@@ -340,7 +350,14 @@ class GanGenerator:
             y = matched(self.heads, sampler, y, classes)
         else:
             y = self._bounded(self._shifted(Fixed(sampler["threshold"]), y))
-        return self._copula.row(sampler, y)
+        return self._copula.row(sampler, self._mixed(sampler, y, classes, key) if self.tethered else y)
+
+    def _mixed(self, sampler: dict[str, Array], y: Array, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Array:
+        """Rows that the start would draw, in place of those that the training is not trusted for."""
+        key_coin, key_alone = jax.random.split(jax.random.fold_in(key, 1))
+        start = part(sampler, "start/")
+        alone = self._copula.scores(self._copula.untrained(start["location"], start["log_scale"]), classes, key_alone)
+        return jnp.where(jax.random.uniform(key_coin, (len(classes), 1)) < start["trust"][classes], y, alone)
 
     # -- artifact -------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -361,6 +378,9 @@ class GanGenerator:
         shapes = {f"maker/{name}": shape for name, shape in own.items() if name not in fixed} | fixed
         if self.autoencoder != "none":
             shapes |= {f"decoder/{name}": shape for name, shape in self._autoencoder.decoder.shapes().items()}
+        if self.tethered:
+            shapes |= {f"start/{name}": (self.classes, width) for name in ("location", "log_scale")}
+            shapes |= {"start/trust": (self.classes, 1)}
         return mismatch(weights, shapes | (match_shapes(self.classes, width) if self.matched else {}))
 
 

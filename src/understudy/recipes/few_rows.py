@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.generators.moments import Cells, energy, latent_densities
+from understudy.generators.moments import LATENT, Cells, energy, latent_densities
 from understudy.private import Curator
-from understudy.recipes.footing import PURPOSES, ROOM, SPREAD, clipped_means
+from understudy.recipes.footing import ROOM, SPREAD, clipped_means
 from understudy.recipes.start import garrote
 
 VISIBLE = 0.075  # share of all variance that one direction must hold to stand out from the noise of the products
@@ -41,11 +41,14 @@ def few_rows(width: int, rows: float, noise: float) -> bool:
 
 
 def ask_margins(
-    curator: Curator, own: Any, noise: Mapping[str, float], purposes: Sequence[str]
+    curator: Curator, own: Any, noise: Mapping[str, float], counted: float, purposes: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width] of an `Embedding`."""
+    """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width] of an `Embedding`.
+
+    `counted` is the noise multiplier that the rates were counted with.
+    """
     classes, d = len(own.counts), len(own.numeric)
-    start, usual = starting_rates(own, noise)
+    start, usual = starting_rates(own, counted)
     kept = np.setdiff1d(own.discrete, usual)
     square = own.base @ own.score**2
     outcomes = float((start * (1.0 - start))[kept].sum()) + HIDDEN * len(own.blocks)
@@ -71,6 +74,8 @@ def ask_margins(
         trust += 1.0 / error**2
         average, error = total / trust[:, None], 1.0 / np.sqrt(trust)
         centre = class_rates(average[:, : len(kept)], error, own, start, kept)
+    if d == 0:
+        return np.zeros((classes, 0, len(LATENT))), centre
     first, second = np.split(average[:, len(kept) :] / weight, 2, axis=1)
     doubt = math.sqrt(
         energy(d) / max(d, 1)
@@ -80,10 +85,10 @@ def ask_margins(
     return np.stack([latent_densities(moments, own.score, nothing) for moments in known]), centre
 
 
-def starting_rates(own: Any, noise: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def starting_rates(own: Any, counted: float) -> tuple[np.ndarray, np.ndarray]:
     """Rates [width] without what could be noise, and the coordinate of every one-hot block's most common outcome."""
     groups = int(own.footing.group.max()) + 1 if len(own.footing.group) else 0
-    doubt = 2.0 * noise[PURPOSES[-1]] * math.sqrt(groups + len(own.blocks)) / float(own.counts.sum())
+    doubt = 2.0 * counted * math.sqrt(groups + len(own.blocks)) / float(own.counts.sum())
     rates, usual = own.rates.copy(), []
     for start, size in own.blocks:
         block = slice(start, start + size)

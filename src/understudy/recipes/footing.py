@@ -105,15 +105,19 @@ def announce_footing(schema: Schema, weight: float, shapes: float) -> list[Annou
     return [*levels, own] if wide(schema) else levels
 
 
-def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Footing:
-    """Three answers, each cutting cells by what the last one found; in wide tables a fourth about each column by itself."""
+def ask_footing(
+    curator: Curator, codec: Codec, rows: float, plan: Plan, purposes: tuple[str, str, str] = PURPOSES
+) -> Footing:
+    """Three answers, each cutting cells by what the last one found; in wide tables a fourth about each column by itself, where
+    the plan has it.
+    """
     heads = Heads.of(codec.blocks, codec.width)
     numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
     discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
     blocks = sum(block.head != "numeric" for block in codec.blocks)
     flags, steps, group = describe(codec)
     groups = int(group.max()) + 1 if len(group) else 0
-    sigma = [plan.parameters["noise"].get(purpose, math.nan) for purpose in PURPOSES]
+    sigma = [plan.parameters["noise"].get(purpose, math.nan) for purpose in purposes]
     norm = math.sqrt(max(groups + blocks, 1))
     size = int(np.clip(2.0 * math.sqrt(rows / (sigma[-1] * norm)), 4, 40))
     edges = first_edges(steps, size)
@@ -122,13 +126,13 @@ def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Foot
         if groups == 0:
             break
         features = counter(numeric, flags, edges, group, np.zeros(0, np.int32), math.sqrt(groups))
-        found = curator.feature_sum(PURPOSES[number], NoisySum(sigma[number]), features, pooled=True).value[0]
+        found = curator.feature_sum(purposes[number], NoisySum(sigma[number]), features, pooled=True).value[0]
         counts = found.reshape(groups, size)[group] * math.sqrt(groups)
         mass = blend(counts, prior * rows, sigma[number] * math.sqrt(groups))
         edges, prior = recut(edges, mass, steps, size)
     edges, prior, size = *with_bounds(edges, prior, steps), size + 2
     features = counter(numeric, flags, edges, group, discrete, norm)
-    found = curator.feature_sum(PURPOSES[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
+    found = curator.feature_sum(purposes[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
     cdf = np.zeros((0, size + 1))
     if groups:
         counts = found[: groups * size].reshape(groups, size)[group]
@@ -138,7 +142,7 @@ def ask_footing(curator: Curator, codec: Codec, rows: float, plan: Plan) -> Foot
     rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, sigma[2] * norm)
     marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
     footing = Footing(marginals, flags, group)
-    if not wide(codec.schema):
+    if not wide(codec.schema) or COLUMN_SHAPES not in plan.parameters["noise"]:
         return footing
     return ask_shapes(curator, codec.schema, footing, rows, plan.parameters["noise"][COLUMN_SHAPES])
 

@@ -30,6 +30,7 @@ from understudy.nn.mlp import Mlp
 from understudy.private import Curator
 from understudy.private.mechanisms.reported_gradients import ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients, TeacherNetwork
+from understudy.recipes.opening import ask_start
 from understudy.recipes.pate_gan import classes_per_unit, ensembles
 from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
 from understudy.schema import Codec, Schema
@@ -246,6 +247,28 @@ class GPate(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, heads = codec.schema, Heads.of(codec.blocks, codec.width)
         image, chosen = self._image(schema), self.choices(schema)
+        if image is None and chosen.marginals_share and chosen.moments_share:
+            marginals, start = ask_start(curator, codec, counts, plan)
+        else:
+            marginals, start = self._little_start(curator, codec, heads, counts, plan)
+        sizes = counts if self.by_class else np.asarray([counts.sum()])
+        teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
+        labels = 0 if self.by_class else codec.class_count
+        touched = self._touched(schema)
+        unit = self._unit(plan, touched)
+        mechanism = self._mechanism(chosen, teachers, capacity, labels, touched, unit, codec.width, image)
+        rounds = plan.parameters["settings"]["rounds"]
+        generator = self._generator(chosen, heads, codec.class_count, image, rounds)
+        hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
+        asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
+        return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
+
+    def _little_start(
+        self, curator: Curator, codec: Codec, heads: Heads, counts: np.ndarray, plan: Plan
+    ) -> tuple[Marginals, Start]:
+        """Where less than marginals and class moments is paid for: pictures, and the published setting."""
+        schema, chosen = codec.schema, self.choices(codec.schema)
+        image = self._image(schema)
         if image is not None:
             marginals = picture_footing(heads)
         elif chosen.marginals_share:
@@ -259,17 +282,7 @@ class GPate(Estimator):
             start = start._replace(tether=np.full_like(start.tether, LOOSE))
             if image is not None:
                 start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
-        sizes = counts if self.by_class else np.asarray([counts.sum()])
-        teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
-        labels = 0 if self.by_class else codec.class_count
-        touched = self._touched(schema)
-        unit = self._unit(plan, touched)
-        mechanism = self._mechanism(chosen, teachers, capacity, labels, touched, unit, codec.width, image)
-        rounds = plan.parameters["settings"]["rounds"]
-        generator = self._generator(chosen, heads, codec.class_count, image, rounds)
-        hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
-        asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
-        return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
+        return marginals, start
 
     def _reported(self, mechanism: TeacherGradients, rounds: int, plan: Plan) -> ReportedGradients:
         """The order is fixed here, before the first question, from the plan and released counts."""

@@ -27,10 +27,13 @@ from understudy.marginals import Marginals
 from understudy.nn.heads import Heads
 from understudy.private import Curator, Mechanism
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
-from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
+from understudy.recipes.opening import ask_start
+from understudy.recipes.start import announce_start, ask_marginals, starting_point
 from understudy.schema import Codec, Schema
 
 GRADIENTS = "gradients"
+# Noise over the clipping norm, averaged over all rounds, at which half of the samples still come from the training.
+USEFUL_NOISE = 0.3
 LARGEST_PIECE = 256  # units whose gradients are computed at once
 FLOATING = (
     "gradients and their noise are 32-bit floating-point numbers: the guarantee holds for real arithmetic, and attacks on the "
@@ -168,20 +171,31 @@ class GradientGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, rows = codec.schema, float(counts.sum())
         heads = Heads.of(codec.blocks, codec.width)
-        if self.start == "none":
-            marginals = public_marginals(heads)
+        if self.start == "moments":
+            marginals, start = ask_start(curator, codec, counts, plan)
         else:
-            marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
-        curator.view(marginals)
-        moments = ask_moments(curator, codec, marginals, counts, plan) if self.start == "moments" else None
-        start = starting_point(heads, marginals, moments, codec.class_count)
+            marginals = public_marginals(heads)
+            if self.start == "marginals":
+                marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
+            curator.view(marginals)
+            start = starting_point(heads, marginals, None, codec.class_count)
         generator = self._generator(heads, codec.class_count)
         expected = self.sampling_rate * rows
         piece = piece_size(expected / schema.max_rows_per_unit)
         per_unit = 1 if schema.unit is None else schema.max_rows_per_unit
         mechanism = self._mechanism(generator, plan, piece, per_unit)
+        trust = self._trust(generator, plan, rows / schema.max_rows_per_unit)
+        start = start._replace(trust=np.full((codec.class_count, 1), trust))
         hints = Hints(start, counts / counts.sum(), np.asarray(max(expected, 1.0)))
         return Opening(generator, hints, GRADIENTS, mechanism, self.rounds, marginals)
+
+    def _trust(self, generator: GanGenerator, plan: Plan, units: float) -> float:
+        """Share of the samples that comes from the training, from public and released values.
+
+        The mean gradient of a round has norm C at most, and noise of norm C z sqrt(weights) / units on it; rounds average it.
+        """
+        noise = plan.parameters["noise"][GRADIENTS] * math.sqrt(generator.critic_weights / self.rounds)
+        return float(1.0 / (1.0 + (noise / max(units, 1.0) / USEFUL_NOISE) ** 2))
 
     def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
         sigma = self._sigma(plan.parameters["noise"][GRADIENTS])

@@ -45,6 +45,7 @@ from understudy.private.mechanisms.noisy_sum import NoisySum
 from understudy.private.mechanisms.second_moments import SecondMoments
 from understudy.recipes.few_rows import ask_margins, few_rows
 from understudy.recipes.footing import (
+    PURPOSES,
     ROOM,
     SPREAD,
     Footing,
@@ -119,7 +120,7 @@ class MeanEmbedding(Estimator):
         embedding = Embedding(codec, footing, counts)
         if codec.class_count > 1 and few_rows(codec.width, float(counts.sum()), noise[PAIRS]):
             looks = [purpose for purpose in (MOMENTS, CELLS, PAIRS) if purpose in noise]
-            densities, rates = ask_margins(curator, embedding, noise, looks)
+            densities, rates = ask_margins(curator, embedding, noise, noise[PURPOSES[-1]], looks)
             latent = embedding.latent(densities, rates, np.zeros((1, codec.width, codec.width)), 0)
             generator = MeanEmbeddingGenerator(embedding.heads, codec.class_count, shared=True)
             return Opening(generator, latent, marginals=footing.marginals)

@@ -20,7 +20,8 @@ from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.private.mechanisms.categories import LARGEST_LIST
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
+from understudy.recipes.opening import ask_start
+from understudy.recipes.start import announce_start, ask_marginals, starting_point
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes"
@@ -92,10 +93,12 @@ class PateGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
         rows, heads = float(counts.sum()), Heads.of(codec.blocks, codec.width)
-        marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
-        curator.view(marginals)
-        moments = ask_moments(curator, codec, marginals, counts, plan) if self.moments_share else None
-        start = starting_point(heads, marginals, moments, codec.class_count)
+        if self.moments_share:
+            marginals, start = ask_start(curator, codec, counts, plan)
+        else:
+            marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
+            curator.view(marginals)
+            start = starting_point(heads, marginals, None, codec.class_count)
         teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher)
         noise = plan.parameters["noise"][VOTES]
         mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)

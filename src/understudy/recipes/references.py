@@ -59,6 +59,9 @@ class Reference(GradientGan):
     def advice(self, schema: Schema, settings: dict[str, Any], factor: float, rows: int | None) -> list[str]:
         return [NOT_PRIVATE]
 
+    def _trust(self, generator: GanGenerator, plan: Plan, units: float) -> float:
+        return 1.0
+
     def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
         return PlainGradient(generator.losses, self.sampling_rate, piece, per_unit)
 

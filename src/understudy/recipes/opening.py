@@ -1,0 +1,61 @@
+"""Where a trained generator starts: class moments, or in a table with few rows what `understudy.recipes.few_rows` can tell.
+
+Methods that train (teachers, gradients) refine a start that was paid for. Second moments of a class with a few dozen rows
+are noise, and so are first moments that are all asked at the price of the whole row; `few_rows` asks for less and believes
+only what stands out. The plan is the same in both cases: one answer called "class moments".
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.special import ndtri
+
+from understudy.accounting import Plan
+from understudy.generators.copula import Start
+from understudy.generators.moments import LATENT
+from understudy.marginals import Marginals
+from understudy.nn.heads import Heads
+from understudy.private import Curator
+from understudy.recipes.few_rows import ask_margins, few_rows
+from understudy.recipes.footing import Footing, ask_footing
+from understudy.recipes.mean_embedding import Embedding
+from understudy.recipes.start import MOMENTS, ask_marginals, ask_moments, level, starting_point
+from understudy.schema import Codec
+
+PURPOSES = (level(0), level(1), level(2))
+TETHER = 0.05  # how far training may move what stood out from the noise
+
+
+def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
+    """Column marginals, and locations and scales of every class; from then on rows are seen through the marginals."""
+    rows, noise = float(counts.sum()), plan.parameters["noise"]
+    if codec.class_count > 1 and few_rows(
+        codec.width, rows, math.sqrt(2.0) * noise[MOMENTS]
+    ):  # as if half went to products
+        footing = ask_footing(curator, codec, rows, plan, PURPOSES)
+        start = small_start(curator, codec, footing, counts, noise)
+        curator.view(footing.marginals)
+        return footing.marginals, start
+    marginals = ask_marginals(curator, codec, rows, codec.schema.max_rows_per_unit, plan)
+    curator.view(marginals)
+    moments = ask_moments(curator, codec, marginals, counts, plan)
+    return marginals, starting_point(Heads.of(codec.blocks, codec.width), marginals, moments, codec.class_count)
+
+
+def small_start(
+    curator: Curator, codec: Codec, footing: Footing, counts: np.ndarray, noise: Mapping[str, float]
+) -> Start:
+    """One look at the class means; what does not stand out from its noise is the same in all classes."""
+    least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
+    own = Embedding(codec, footing, np.maximum(counts, least))
+    densities, rates = ask_margins(curator, own, noise, noise[PURPOSES[-1]], [MOMENTS])
+    start = starting_point(own.heads, footing.marginals, None, codec.class_count)
+    location, log_scale = start.location.copy(), start.log_scale.copy()
+    mean = densities @ LATENT
+    spread = np.sqrt(np.maximum(densities @ LATENT**2 - mean**2, 0.05))
+    location[:, own.numeric], log_scale[:, own.numeric] = mean, np.log(spread)
+    binary, onehot = own.heads.coordinates("binary"), own.heads.coordinates("onehot")
+    location[:, binary] = (start.threshold - ndtri(1.0 - rates))[:, binary]
+    location[:, onehot] = np.log(rates)[:, onehot]
+    return start._replace(location=location, log_scale=log_scale, tether=np.full_like(start.tether, TETHER))
