@@ -309,6 +309,20 @@ SUITES = _suites(
         max_rows=5_000,
     ),
     Suite(
+        name="gradients-start",
+        title="What the gradients of DPGAN add to the start that was paid for, and what they are worth alone",
+        datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular"),
+        methods=("dpgan",),
+        seeds=3,
+        classifiers=("logistic", "gaussian-nb", "forest"),
+        max_rows=5_000,
+        variants=(
+            Variant(label="start and gradients"),
+            Variant(label="start alone", options={"generator_rate": 1e-9}),
+            Variant(label="gradients alone", options={"start": "none"}),
+        ),
+    ),
+    Suite(
         name="mixed",
         title="Mixed tables without a published comparison: Adult, and diabetes 130-US with the patient as unit",
         datasets=("adult", "diabetes-130us"),

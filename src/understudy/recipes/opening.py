@@ -24,6 +24,7 @@ from understudy.recipes.start import MOMENTS, ask_marginals, ask_moments, level,
 from understudy.schema import Codec
 
 PURPOSES = (level(0), level(1), level(2))
+LEAST_RATE = np.float32(0.002)  # scores count from overall rates, which must not be 0 or 1
 TETHER = 0.05  # how far training may move what stood out from the noise
 
 
@@ -34,6 +35,8 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) ->
         codec.width, rows, math.sqrt(2.0) * noise[MOMENTS]
     ):  # as if half went to products
         footing = ask_footing(curator, codec, rows, plan, PURPOSES)
+        rates = np.clip(footing.marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE)
+        footing = footing._replace(marginals=footing.marginals._replace(rates=rates))
         start = small_start(curator, codec, footing, counts, noise)
         curator.view(footing.marginals)
         return footing.marginals, start
