@@ -28,3 +28,23 @@ def test_code_tables_score_as_in_the_evaluation():
     assert found["dimension-wise-f1"] == found["dimension-wise-f1-top-10"]
     assert found["dimension-wise-probability-error"] == whole.dimension_wise.probability.mean_absolute_difference.mean
     assert found["mmd"] == whole.mmd.value.mean
+
+
+def test_too_few_codes_have_no_figure():
+    """As in the evaluation: two binary columns are no code table, and a test side without rows says nothing."""
+    rng = np.random.default_rng(0)
+    for names, rows in ((["a", "b"], 30), (list("abcd"), 0)):
+        schema = Schema(columns=tuple(Column(name=n, kind="categorical", categories=(0, 1)) for n in names))
+        train = pd.DataFrame(rng.integers(0, 2, (30, len(names))), columns=names)
+        found = score(
+            train,
+            train,
+            train=train,
+            test=train[:rows],
+            schema=schema,
+            scoring="codes",
+            classifiers=None,
+            max_rows=100,
+            seed=0,
+        )["metrics"]
+        assert found["dimension-wise-f1"] is None and "dimension-wise-probability-error" not in found

@@ -126,6 +126,16 @@ def test_rates_are_common_unless_a_class_stands_out() -> None:
             np.testing.assert_allclose(rates[:, block.start : block.start + block.size].sum(axis=1), 1.0, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [2, 3, 25, 29, 31, 50])
+def test_a_column_that_drowns_keeps_its_usual_outcome(size: int) -> None:
+    """Even rates are stored with single precision, which may round them below 1 / size: something must be left of them."""
+    column = Column(name="town", kind="categorical", categories=tuple(f"t{i}" for i in range(size)))
+    own = embedding(Schema(columns=(column, SMALL.columns[-1]), label="sick"))
+    rates, _ = starting_rates(own, COUNTED)
+    assert np.isfinite(rates).all()
+    assert rates[: own.codec.blocks[0].size].sum() == pytest.approx(1.0 if size > 2 else rates[0])
+
+
 def sparse_table(rows: int, seed: int) -> pd.DataFrame:
     """Thirty binary columns: one tells the classes apart, nine are common, twenty never happen. A sixth of the rows is sick."""
     rng = np.random.default_rng(seed)

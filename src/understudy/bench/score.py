@@ -118,8 +118,9 @@ def _codes(
     metrics: dict[str, float | None] = {f"dimension-wise-f1-top-{top}": value for top, value in scores.items()}
     # The smallest set (top ten columns) averaged over the models is the papers' headline.
     metrics["dimension-wise-f1"] = next(iter(metrics.values()), None)
-    shares = dimension.probability(held, [made], dimension.binary_columns(schema))
-    metrics["dimension-wise-probability-error"] = shares.mean_absolute_difference.mean
+    if scores:
+        shares = dimension.probability(held, [made], dimension.binary_columns(schema))
+        metrics["dimension-wise-probability-error"] = shares.mean_absolute_difference.mean
     metrics["mmd"] = mmd.compare(held, [made], schema, seed).value.mean
     return metrics
 

@@ -64,10 +64,9 @@ class Copula:
 
     def untrained(self, location: Array, log_scale: Array) -> Params:
         """Weights of a network that draws every coordinate by itself."""
-        zeros = {
-            name: jnp.zeros(shape) for name, shape in self.shapes().items() if name in ("mix", "inner", "outer", "bias")
-        }
-        return zeros | {"location": location, "log_scale": log_scale}
+        drawn = {"location": location, "log_scale": log_scale}
+        trained = [name for name in self.shapes() if name not in (*drawn, "rates", "scales", "threshold")]
+        return drawn | {name: jnp.zeros(self.shapes()[name]) for name in trained}
 
     def fixed(self, start: Start) -> Params:
         """Released constants that sampling needs besides the trained weights."""

@@ -45,6 +45,7 @@ from understudy.nn.mlp import Mlp, Params
 
 LARGEST_STEPS = 200  # that an adapting n_D can reach
 MEMORY = 20.0  # generator steps that the averaged weights remember
+OTHERS = 1000  # folded into a key: far from the few numbers that `split` uses, which the trained rows are drawn by
 WANTED_ACCURACY = 0.7  # share of generated rows that the critic should know
 
 
@@ -354,7 +355,7 @@ class GanGenerator:
 
     def _mixed(self, sampler: dict[str, Array], y: Array, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Array:
         """Rows that the start would draw, in place of those that the training is not trusted for."""
-        key_coin, key_alone = jax.random.split(jax.random.fold_in(key, 1))
+        key_coin, key_alone = jax.random.split(jax.random.fold_in(key, OTHERS))
         start = part(sampler, "start/")
         alone = self._copula.scores(self._copula.untrained(start["location"], start["log_scale"]), classes, key_alone)
         return jnp.where(jax.random.uniform(key_coin, (len(classes), 1)) < start["trust"][classes], y, alone)

@@ -97,7 +97,7 @@ def starting_rates(own: Any, counted: float) -> tuple[np.ndarray, np.ndarray]:
             rates[block] = np.where(rates[block] < near, 0.0, np.where(rates[block] > 1.0 - near, 1.0, rates[block]))
             continue
         usual.append(start + int(rates[block].argmax()))
-        share = np.where(rates[block] < min(doubt, 1.0 / size), 0.0, rates[block])
+        share = np.where(rates[block] < min(doubt, rates[block].max()), 0.0, rates[block])  # the usual one stays
         rates[block] = share / share.sum()
     return rates, np.asarray(usual, np.int64)
 

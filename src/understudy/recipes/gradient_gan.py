@@ -194,8 +194,9 @@ class GradientGan(Estimator):
 
         The mean gradient of a round has norm C at most, and noise of norm C z sqrt(weights) / units on it; rounds average it.
         """
-        noise = plan.parameters["noise"][GRADIENTS] * math.sqrt(generator.critic_weights / self.rounds)
-        return float(1.0 / (1.0 + (noise / max(units, 1.0) / USEFUL_NOISE) ** 2))
+        noise = plan.parameters["noise"][GRADIENTS] * math.sqrt(generator.critic_weights)
+        ratio = noise / max(units, 1.0) / math.sqrt(self.rounds - self._autoencoder_rounds)
+        return float(1.0 / (1.0 + (ratio / USEFUL_NOISE) ** 2))
 
     def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
         sigma = self._sigma(plan.parameters["noise"][GRADIENTS])

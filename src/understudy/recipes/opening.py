@@ -6,7 +6,6 @@ only what stands out. The plan is the same in both cases: one answer called "cla
 """
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,42 +17,47 @@ from understudy.marginals import Marginals
 from understudy.nn.heads import Heads
 from understudy.private import Curator
 from understudy.recipes.few_rows import ask_margins, few_rows
-from understudy.recipes.footing import Footing, ask_footing
+from understudy.recipes.footing import ask_footing, wide
 from understudy.recipes.mean_embedding import Embedding
 from understudy.recipes.start import MOMENTS, ask_marginals, ask_moments, level, starting_point
 from understudy.schema import Codec
 
-PURPOSES = (level(0), level(1), level(2))
+LEVEL_NAMES = (level(0), level(1), level(2))
 LEAST_RATE = np.float32(0.002)  # scores count from overall rates, which must not be 0 or 1
 TETHER = 0.05  # how far training may move what stood out from the noise
 
 
 def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
     """Column marginals, and locations and scales of every class; from then on rows are seen through the marginals."""
-    rows, noise = float(counts.sum()), plan.parameters["noise"]
-    if codec.class_count > 1 and few_rows(
-        codec.width, rows, math.sqrt(2.0) * noise[MOMENTS]
-    ):  # as if half went to products
-        footing = ask_footing(curator, codec, rows, plan, PURPOSES)
-        rates = np.clip(footing.marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE)
-        footing = footing._replace(marginals=footing.marginals._replace(rates=rates))
-        start = small_start(curator, codec, footing, counts, noise)
-        curator.view(footing.marginals)
-        return footing.marginals, start
-    marginals = ask_marginals(curator, codec, rows, codec.schema.max_rows_per_unit, plan)
+    noise = plan.parameters["noise"]
+    least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
+    if small(codec, float(counts.sum()), noise[MOMENTS]):
+        marginals, start = small_start(curator, codec, np.maximum(counts, least), plan)
+        curator.view(marginals)
+        return marginals, start
+    marginals = ask_marginals(curator, codec, float(counts.sum()), codec.schema.max_rows_per_unit, plan)
     curator.view(marginals)
     moments = ask_moments(curator, codec, marginals, counts, plan)
     return marginals, starting_point(Heads.of(codec.blocks, codec.width), marginals, moments, codec.class_count)
 
 
-def small_start(
-    curator: Curator, codec: Codec, footing: Footing, counts: np.ndarray, noise: Mapping[str, float]
-) -> Start:
+def small(codec: Codec, rows: float, noise: float) -> bool:
+    """Whether products of columns would be noise if half of the answer went to them. Wide tables have too little of their own in
+    the marginals that small ones are asked for.
+    """
+    products = math.sqrt(2.0) * noise
+    return codec.class_count > 1 and not wide(codec.schema) and few_rows(codec.width, rows, products)
+
+
+def small_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
     """One look at the class means; what does not stand out from its noise is the same in all classes."""
-    least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
-    own = Embedding(codec, footing, np.maximum(counts, least))
-    densities, rates = ask_margins(curator, own, noise, noise[PURPOSES[-1]], [MOMENTS])
-    start = starting_point(own.heads, footing.marginals, None, codec.class_count)
+    noise = plan.parameters["noise"]
+    footing = ask_footing(curator, codec, float(counts.sum()), plan, LEVEL_NAMES)
+    rates = np.clip(footing.marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE)
+    marginals = footing.marginals._replace(rates=rates)
+    own = Embedding(codec, footing._replace(marginals=marginals), counts)
+    densities, rates = ask_margins(curator, own, noise, noise[LEVEL_NAMES[-1]], [MOMENTS])
+    start = starting_point(own.heads, marginals, None, codec.class_count)
     location, log_scale = start.location.copy(), start.log_scale.copy()
     mean = densities @ LATENT
     spread = np.sqrt(np.maximum(densities @ LATENT**2 - mean**2, 0.05))
@@ -61,4 +65,4 @@ def small_start(
     binary, onehot = own.heads.coordinates("binary"), own.heads.coordinates("onehot")
     location[:, binary] = (start.threshold - ndtri(1.0 - rates))[:, binary]
     location[:, onehot] = np.log(rates)[:, onehot]
-    return start._replace(location=location, log_scale=log_scale, tether=np.full_like(start.tether, TETHER))
+    return marginals, start._replace(location=location, log_scale=log_scale, tether=np.full_like(start.tether, TETHER))

@@ -92,11 +92,11 @@ class PateGan(Estimator):
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
-        rows, heads = float(counts.sum()), Heads.of(codec.blocks, codec.width)
+        heads = Heads.of(codec.blocks, codec.width)
         if self.moments_share:
             marginals, start = ask_start(curator, codec, counts, plan)
         else:
-            marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
+            marginals = ask_marginals(curator, codec, float(counts.sum()), schema.max_rows_per_unit, plan)
             curator.view(marginals)
             start = starting_point(heads, marginals, None, codec.class_count)
         teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher)

@@ -28,7 +28,7 @@ from understudy.schema import Codec, Schema
 LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
 SECOND_MOMENT = 0.5  # weight of v^2 - 1 beside v in a row's vector
 MOMENTS = "class moments"
-DETAIL = "first and second moments per class"
+DETAIL = "first and second moments per class; with few rows, means alone"
 
 
 def level(number: int) -> str:

@@ -126,6 +126,8 @@ def mean_f1(
     The same figures as `compare` has, at half its price: real rows are a cell of their own and not fitted again beside each.
     """
     columns = binary_columns(schema)
+    if len(columns) < LEAST_COLUMNS or test.rows == 0 or train.rows == 0:
+        return {}
     real, side, held = (ones(t.sample(max_rows, seed), columns) for t in (train, synthetic, test))
     ranked = most_frequent(real, held, max(TOPS))
     table = predict(available(None), [side], held, ranked, seed)

@@ -82,6 +82,6 @@ def per_unit_and_class(
         rows = rows / size[owner][:, None]
     pairs, position = np.unique(np.stack([owner, np.asarray(classes, np.int64)], axis=1), axis=0, return_inverse=True)
     summed = np.zeros((len(pairs), rows.shape[1]))
-    with np.errstate(invalid="ignore", over="ignore"):  # a unit whose numbers add up to none is left out by `on_grid`
+    with np.errstate(invalid="ignore", over="ignore"):  # what adds up to no number is 0 in `on_grid`
         np.add.at(summed, position.ravel(), rows)
     return summed, pairs[:, 1], pairs[:, 0]
