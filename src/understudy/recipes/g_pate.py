@@ -32,7 +32,7 @@ from understudy.private.mechanisms.reported_gradients import ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients, TeacherNetwork
 from understudy.recipes.opening import ask_start
 from understudy.recipes.pate_gan import classes_per_unit, ensembles
-from understudy.recipes.start import announce_start, ask_marginals, ask_moments, starting_point
+from understudy.recipes.start import announce_start, ask_moments, starting_point
 from understudy.schema import Codec, Schema
 
 DIRECTIONS = "teacher directions"
@@ -247,10 +247,12 @@ class GPate(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, heads = codec.schema, Heads.of(codec.blocks, codec.width)
         image, chosen = self._image(schema), self.choices(schema)
-        if image is None and chosen.marginals_share and chosen.moments_share:
+        if image is None and chosen.marginals_share:
             marginals, start = ask_start(curator, codec, counts, plan)
         else:
-            marginals, start = self._little_start(curator, codec, heads, counts, plan)
+            marginals, start = self._public_start(curator, codec, heads, counts, plan)
+        if not chosen.moments_share:
+            start = start._replace(tether=np.full_like(start.tether, LOOSE))
         sizes = counts if self.by_class else np.asarray([counts.sum()])
         teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
         labels = 0 if self.by_class else codec.class_count
@@ -263,25 +265,18 @@ class GPate(Estimator):
         asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
         return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
 
-    def _little_start(
+    def _public_start(
         self, curator: Curator, codec: Codec, heads: Heads, counts: np.ndarray, plan: Plan
     ) -> tuple[Marginals, Start]:
-        """Where less than marginals and class moments is paid for: pictures, and the published setting."""
-        schema, chosen = codec.schema, self.choices(codec.schema)
-        image = self._image(schema)
-        if image is not None:
-            marginals = picture_footing(heads)
-        elif chosen.marginals_share:
-            marginals = ask_marginals(curator, codec, float(counts.sum()), schema.max_rows_per_unit, plan)
-        else:
-            marginals = public_footing(heads)
+        """No marginals are paid for: pictures, which have a footing of their own, and the published setting."""
+        image, moments = self._image(codec.schema), None
+        marginals = public_footing(heads) if image is None else picture_footing(heads)
         curator.view(marginals)
-        moments = ask_moments(curator, codec, marginals, counts, plan) if chosen.moments_share else None
+        if self.choices(codec.schema).moments_share:
+            moments = ask_moments(curator, codec, marginals, counts, plan)
         start = starting_point(heads, marginals, moments, codec.class_count)
-        if moments is None:
-            start = start._replace(tether=np.full_like(start.tether, LOOSE))
-            if image is not None:
-                start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
+        if image is not None and moments is None:
+            start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
         return marginals, start
 
     def _reported(self, mechanism: TeacherGradients, rounds: int, plan: Plan) -> ReportedGradients:

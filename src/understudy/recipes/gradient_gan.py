@@ -28,7 +28,7 @@ from understudy.nn.heads import Heads
 from understudy.private import Curator, Mechanism
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.recipes.opening import ask_start
-from understudy.recipes.start import announce_start, ask_marginals, starting_point
+from understudy.recipes.start import announce_start, starting_point
 from understudy.schema import Codec, Schema
 
 GRADIENTS = "gradients"
@@ -171,14 +171,12 @@ class GradientGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, rows = codec.schema, float(counts.sum())
         heads = Heads.of(codec.blocks, codec.width)
-        if self.start == "moments":
-            marginals, start = ask_start(curator, codec, counts, plan)
-        else:
+        if self.start == "none":
             marginals = public_marginals(heads)
-            if self.start == "marginals":
-                marginals = ask_marginals(curator, codec, rows, schema.max_rows_per_unit, plan)
             curator.view(marginals)
             start = starting_point(heads, marginals, None, codec.class_count)
+        else:
+            marginals, start = ask_start(curator, codec, counts, plan)
         generator = self._generator(heads, codec.class_count)
         expected = self.sampling_rate * rows
         piece = piece_size(expected / schema.max_rows_per_unit)

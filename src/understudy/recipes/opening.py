@@ -28,16 +28,18 @@ TETHER = 0.05  # how far training may move what stood out from the noise
 
 
 def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
-    """Column marginals, and locations and scales of every class; from then on rows are seen through the marginals."""
-    noise = plan.parameters["noise"]
-    least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
-    if small(codec, float(counts.sum()), noise[MOMENTS]):
-        marginals, start = small_start(curator, codec, np.maximum(counts, least), plan)
+    """Column marginals, and locations and scales of every class where the plan pays for moments; from then on rows are seen
+    through the marginals.
+    """
+    rows, noise, moments = float(counts.sum()), plan.parameters["noise"], None
+    if MOMENTS in noise and small(codec, rows, noise[MOMENTS]):
+        marginals, start = small_start(curator, codec, counts, plan)
         curator.view(marginals)
         return marginals, start
-    marginals = ask_marginals(curator, codec, float(counts.sum()), codec.schema.max_rows_per_unit, plan)
+    marginals = ask_marginals(curator, codec, rows, codec.schema.max_rows_per_unit, plan)
     curator.view(marginals)
-    moments = ask_moments(curator, codec, marginals, counts, plan)
+    if MOMENTS in noise:
+        moments = ask_moments(curator, codec, marginals, counts, plan)
     return marginals, starting_point(Heads.of(codec.blocks, codec.width), marginals, moments, codec.class_count)
 
 
@@ -52,6 +54,7 @@ def small(codec: Codec, rows: float, noise: float) -> bool:
 def small_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
     """One look at the class means; what does not stand out from its noise is the same in all classes."""
     noise = plan.parameters["noise"]
+    counts = np.maximum(counts, noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit)
     footing = ask_footing(curator, codec, float(counts.sum()), plan, LEVEL_NAMES)
     rates = np.clip(footing.marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE)
     marginals = footing.marginals._replace(rates=rates)

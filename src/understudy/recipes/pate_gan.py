@@ -21,7 +21,7 @@ from understudy.private import Curator
 from understudy.private.mechanisms.categories import LARGEST_LIST
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipes.opening import ask_start
-from understudy.recipes.start import announce_start, ask_marginals, starting_point
+from understudy.recipes.start import announce_start
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes"
@@ -93,12 +93,7 @@ class PateGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
         heads = Heads.of(codec.blocks, codec.width)
-        if self.moments_share:
-            marginals, start = ask_start(curator, codec, counts, plan)
-        else:
-            marginals = ask_marginals(curator, codec, float(counts.sum()), schema.max_rows_per_unit, plan)
-            curator.view(marginals)
-            start = starting_point(heads, marginals, None, codec.class_count)
+        marginals, start = ask_start(curator, codec, counts, plan)
         teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher)
         noise = plan.parameters["noise"][VOTES]
         mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
