@@ -31,11 +31,13 @@ from understudy.estimators import method as method_class
 from understudy.planning import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
-from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice
-from understudy.schema import Encoded, Schema
+from understudy.questions import POINTS, ModelChoice, Step
+from understudy.questions.row_maps import Constant, Entry, Forest, Label, Same, Tree
+from understudy.schema import Schema
 
 CHOICE = "choice between the models"
 TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged
+TREES = 50
 RECORD, RESULT, CHOICE_LEDGER = "comparison.json", "result.json", "choice-ledger.jsonl"
 
 
@@ -210,44 +212,46 @@ def choose(
 ) -> tuple[int, dpa.DpEvent]:
     """The model whose classifier does best on held-out rows, by a paid choice, and the event it cost."""
     resolved = models[0].resolved
-    width = POINTS * schema.max_rows_per_unit
-    scale = noise_scale(budget, lambda sigma: [ExponentialChoice(sigma, width).event])
-    mechanism = ExponentialChoice(scale, width)
+    sigma = noise_scale(budget, lambda sigma: [dpa.GaussianDpEvent(sigma)])
+    judges = tuple(judge_of(model, resolved) for model in models)
+    question = ModelChoice(judges, sigma, schema.max_rows_per_unit)
     plan = Plan(
         method=CHOICE,
         budget=budget,
         unit=describe_unit(schema),
-        charges=(Charge(CHOICE, mechanism.event),),
+        charges=(Charge(CHOICE, question.event),),
         parameters={},
         notes=(),
     )
     ledger = Ledger(plan, record)  # on disk: a second choice after a crash would have to be paid again, and is refused
     curator = Curator(PrivateTable(real, schema), schema, ledger, noise)
     curator.adopt(codec_of(resolved, True))
-    judges = [judge_of(model, resolved) for model in models]
     try:
-        return curator.choose_model(CHOICE, mechanism, judges).value, mechanism.event
+        return curator.ask(CHOICE, question).value, question.event
     finally:
         ledger.close()
 
 
-def judge_of(model: Model, resolved: Schema) -> Callable[[Encoded], np.ndarray]:
+def judge_of(model: Model, resolved: Schema) -> Step:
     """Points by a classifier that learned from the stand-in alone: balanced, as many as a row of its class can earn."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import RandomForestClassifier
 
     codec = codec_of(resolved, True)
     learned = codec.encode(model.sample(min(model.rows, TRAINING_ROWS), seed=0))
     counts = np.bincount(learned.classes, minlength=codec.class_count)
     shares = np.maximum(counts, 1)
     if np.count_nonzero(counts) < 2:
-        return lambda encoded: np.zeros(len(encoded.classes))
-    worth = POINTS * shares.min() / shares
-    classifier = HistGradientBoostingClassifier(max_iter=50, class_weight="balanced", random_state=0)
+        return Constant(np.zeros(1))
+    classifier = RandomForestClassifier(TREES, min_samples_leaf=5, class_weight="balanced", random_state=0, n_jobs=-1)
     classifier.fit(learned.rows, learned.classes)
+    trees = tuple(tree_of(one.tree_, classifier.classes_, codec.class_count) for one in classifier.estimators_)
+    return Same(Forest(trees), Label()) * Entry(Label(), (POINTS * shares.min() / shares)[:, None])
 
-    def points(encoded: Encoded) -> np.ndarray:
-        if not len(encoded.classes):
-            return np.zeros(0)
-        return np.where(classifier.predict(encoded.rows) == encoded.classes, worth[encoded.classes], 0.0)
 
-    return points
+def tree_of(tree: Any, present: np.ndarray, classes: int) -> Tree:
+    """A fitted tree as plain arrays; `present` are the classes that it knows."""
+    value = np.zeros((tree.node_count, classes))
+    value[:, present] = tree.value[:, 0, :]
+    leaf = tree.children_left < 0
+    feature = np.where(leaf, -1, tree.feature)
+    return Tree(feature, tree.threshold, tree.children_left, tree.children_right, value)

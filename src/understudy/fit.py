@@ -20,11 +20,11 @@ from understudy.accounting import Ledger, Plan
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
 from understudy.estimator import Estimator, Opening
-from understudy.planning import estimate_mechanism
+from understudy.planning import estimate_question
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
-from understudy.private.mechanisms.histogram import ClassHistogram
-from understudy.schema import Schema
+from understudy.questions import ColumnBounds, class_counts
+from understudy.schema import Bounds, Schema
 
 CHUNKS = 12  # progress, checkpoints and Ctrl-C happen between chunks
 
@@ -130,14 +130,15 @@ def open_conversation(
     multiplier = plan.parameters["noise"]
     found = {}
     for group in schema.estimates:
-        mechanism = estimate_mechanism(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])
-        found[group] = curator.estimate(group, mechanism).value
+        question = estimate_question(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])
+        value = curator.ask(f"estimate {group}", question).value
+        found[group] = Bounds(*value) if isinstance(question, ColumnBounds) else value
     resolved = schema.with_estimates(found)
     codec = codec_of(resolved, estimator.conditional(schema))
     curator.adopt(codec)
     if "class histogram" in multiplier:
-        histogram = ClassHistogram(multiplier["class histogram"], schema.max_rows_per_unit)
-        counts = np.maximum(curator.class_histogram(histogram).value, 1.0)
+        histogram = class_counts(codec.class_count, multiplier["class histogram"], schema.max_rows_per_unit)
+        counts = np.maximum(curator.ask("class histogram", histogram).value[0], 1.0)
     else:
         counts = np.asarray([float(schema.rows or 1)])
     told.tell("begin")

@@ -7,13 +7,15 @@ released distribution function F_j per numeric column and a released rate p_j pe
     v_j = (x_j - p_j) / max(sqrt(p_j (1 - p_j)), 0.2)     binary and one-hot
 
 and a generated score goes back through x_j = F_j^{-1}(Phi(v_j)), so that columns keep their own shape. All of it is a function of
-released values and costs nothing more; the release is `understudy.private.mechanisms.column_histograms`.
+released values and costs nothing more; the release is a question of `understudy.questions.counts`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
+
+from understudy.questions.row_maps import Scores
 
 LARGEST_SCORE = 2.5
 LEAST_SCALE = 0.2
@@ -31,13 +33,10 @@ class Marginals(NamedTuple):
     def scales(self) -> np.ndarray:
         return np.maximum(np.sqrt(self.rates * (1.0 - self.rates)), LEAST_SCALE)
 
-    def view(self, rows: np.ndarray) -> np.ndarray:
-        """Encoded rows as scores of unit size."""
-        seen = ((rows - self.rates) / self.scales).astype(np.float32)
-        for position, column in enumerate(self.numeric):
-            share = np.interp(rows[:, column], self.edges[position], self.cdf[position])
-            seen[:, column] = np.clip(ndtri(share), -LARGEST_SCORE, LARGEST_SCORE)
-        return seen
+    @property
+    def row_map(self) -> Scores:
+        """An encoded row as scores of unit size."""
+        return Scores(self.numeric, self.edges, self.cdf, self.rates, self.scales, LARGEST_SCORE)
 
     def from_uniform(self, rows: np.ndarray) -> np.ndarray:
         """Generated rows, numeric coordinates uniform, as encoded rows: x = F^{-1}(u)."""

@@ -13,8 +13,7 @@ import dp_accounting as dpa
 from understudy.accounting import Budget, Charge, Plan, noise_scale
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator
-from understudy.private.mechanisms.bounds import PrivateBounds
-from understudy.private.mechanisms.categories import PrivateCategories
+from understudy.questions import ColumnBounds, ColumnCategories
 from understudy.schema import Schema
 
 THRESHOLD_DELTA = 0.1  # share of delta that private categories may use, all together
@@ -85,17 +84,19 @@ def preparation(estimator: Estimator, schema: Schema, budget: Budget) -> list[An
     return releases
 
 
-def estimate_mechanism(schema: Schema, group: str, delta: float, z: float) -> PrivateBounds | PrivateCategories:
-    """The mechanism that finds one group's bounds or categories, with noise multiplier `z`."""
-    columns = schema.estimates[group]
+def estimate_question(schema: Schema, group: str, delta: float, z: float) -> ColumnBounds | ColumnCategories:
+    """The question that finds one group's bounds or categories, with noise multiplier `z`."""
+    columns, rows = schema.estimates[group], schema.max_rows_per_unit
+    names = tuple(column.name for column in columns)
     if columns[0].kind == "categorical":
         lists = sum(members[0].kind == "categorical" for members in schema.estimates.values())
-        return PrivateCategories(z, THRESHOLD_DELTA * delta / lists, schema.max_rows_per_unit * len(columns))
-    return PrivateBounds(z, schema.max_rows_per_unit, len(columns), datetimes=columns[0].kind == "datetime")
+        return ColumnCategories(names, z, THRESHOLD_DELTA * delta / lists, rows)
+    whole = all(column.kind == "integer" for column in columns)
+    return ColumnBounds(names, z, rows, datetimes=columns[0].kind == "datetime", whole=whole)
 
 
 def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.DpEvent:
-    return estimate_mechanism(schema, group, delta, z).event
+    return estimate_question(schema, group, delta, z).event
 
 
 def describe_unit(schema: Schema) -> str:

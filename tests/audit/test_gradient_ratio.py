@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.audit.attacks.gradient_ratio import WatchedGradient
-from understudy.generators.gradients import Question
+from understudy.questions.rounds import GradientQuery
 from understudy.private import SeededNoise
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.schema import Encoded
@@ -29,7 +29,7 @@ def ratios(rate, secret, others=0):
     watched = WatchedGradient(NoisyGradient((product,), (1.0,), rate, SIGMA, 8), tuple(sides))
     noise = SeededNoise(10 * others + secret)
     data, _ = watched.prepare(*sides[secret], True, noise)
-    query = Question(jnp.zeros((), jnp.int32), (jnp.ones(2),))
+    query = GradientQuery(jnp.zeros((), jnp.int32), (jnp.ones(2),))
     data = jax.tree.map(jnp.asarray, data)
 
     @jax.jit

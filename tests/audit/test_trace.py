@@ -25,7 +25,7 @@ from understudy.audit.trace import (
     trace,
 )
 from understudy.errors import UsageError
-from understudy.generators.pate_gan import Judgement
+from understudy.questions.rounds import Judgement
 from understudy.private import SecureNoise
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards

@@ -11,8 +11,9 @@ import pytest
 import understudy as us
 from understudy import cli
 from understudy.evaluate import evaluate
-from understudy.generators.frequencies import smooth_field
-from understudy.generators.g_pate import Directions, GPateGenerator, Hints
+from understudy.questions.frequencies import smooth_field
+from understudy.generators.g_pate import GPateGenerator, Hints
+from understudy.questions.rounds import Directions
 from understudy.nn.heads import Block, Heads
 from understudy.nn.images import ConvTeacher
 from understudy.recipes.g_pate import picture_footing

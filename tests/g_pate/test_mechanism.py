@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from understudy.accounting import lattice
 from understudy.accounting.filter import noise_for
-from understudy.generators.g_pate import Probe
+from understudy.questions.rounds import Probe
 from understudy.nn.mlp import Mlp
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients
 from understudy.private.noise import SecureNoise, SeededNoise

@@ -11,7 +11,8 @@ import pytest
 from understudy.accounting import lattice, pate2018
 from understudy.errors import UsageError
 from understudy.estimators import method
-from understudy.generators.g_pate import Directions, GPateGenerator, Hints
+from understudy.generators.g_pate import GPateGenerator, Hints
+from understudy.questions.rounds import Directions
 from understudy.marginals import Marginals
 from understudy.nn.heads import Block, Heads
 from understudy.private.mechanisms.published_gradients import ORDERS, dependent_price

@@ -15,7 +15,7 @@ from scipy import stats
 
 from understudy.accounting.events import flatten
 from understudy.errors import UsageError
-from understudy.generators.gradients import Question
+from understudy.questions.rounds import GradientQuery
 from understudy.private import stream
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing
 from understudy.private.mechanisms.plain_gradient import PlainGradient
@@ -219,7 +219,7 @@ def test_nearly_empty_tables_answer_with_noise(rows):
     subject = mechanism()
     data, held = subject.prepare(encoded(rows), units(rows), True, SeededNoise(0))
     noise = jnp.asarray(subject.tape(1, SeededNoise(1))[0], jnp.int32)
-    query = Question(jnp.zeros((), jnp.int32), (weights(),))
+    query = GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     found = np.asarray(answer(subject, jax.tree.map(jnp.asarray, data), query, noise))
     assert held == () and np.isfinite(found).all() and np.abs(found).max() > 0
 
@@ -276,7 +276,7 @@ def test_generated_rows_counted_as_real_are_caught():
 
 def test_the_question_holds_weights_and_nothing_else():
     """Generated rows cannot enter the private part, because a question has no place for them."""
-    assert Question._fields == ("phase", "weights")
+    assert GradientQuery._fields == ("phase", "weights")
 
 
 # -- noise ----------------------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_the_question_holds_weights_and_nothing_else():
 
 def answers(subject, rounds=600):
     """Noisy answers minus the exact sums of their own samples, in units of the noise that the event names."""
-    data, query = table(), Question(jnp.zeros((), jnp.int32), (weights(),))
+    data, query = table(), GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     tape = jnp.asarray(subject.tape(rounds, SecureNoise()), jnp.int32)
     size = ravel_pytree(weights())[0].shape[0]
 
@@ -332,7 +332,7 @@ def test_noise_in_the_wrong_place_is_caught(mutant):
 
 def test_answers_hide_their_low_digits():
     subject = mechanism()
-    data, query = table(), Question(jnp.zeros((), jnp.int32), (weights(),))
+    data, query = table(), GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     secret = jnp.asarray(subject.tape(1, SecureNoise())[0], jnp.int32)
     steps = np.asarray(answer(subject, data, query, secret)) / (1.5 * CLIP / 1024)
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-3)
@@ -349,7 +349,7 @@ def test_a_round_answers_about_the_network_that_is_asked_and_costs_the_same():
     subject = mechanism(losses=(other_loss, loss), clips=(2.0, CLIP), sigma=1e-6, rate=1.0)
     data = table()
     for phase, expected in ((0, (WIDTH,)), (1, ravel_pytree(weights())[0].shape)):
-        query = Question(jnp.asarray(phase), (jnp.zeros(WIDTH), weights()))
+        query = GradientQuery(jnp.asarray(phase), (jnp.zeros(WIDTH), weights()))
         secret = jnp.asarray(subject.tape(1, SecureNoise())[0], jnp.int32)
         found = np.asarray(answer(subject, data, query, secret))
         of_phase = jax.jit(lambda w, phase=phase: subject.total(data, jnp.ones(ROWS, bool), w, phase))
@@ -370,7 +370,7 @@ def test_every_round_is_charged():
 def test_plain_gradients_have_no_price_and_say_so():
     plain = PlainGradient((loss,), 1.0, PIECE)
     assert plain.event(3) == dpa.SelfComposedDpEvent(dpa.NonPrivateDpEvent(), 3)
-    query = Question(jnp.zeros((), jnp.int32), (weights(),))
+    query = GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     secret = jnp.asarray(plain.tape(1, SecureNoise())[0], jnp.int32)
     found = answer(plain, table(), query, secret)
     rows, classes = map(jnp.asarray, encoded())

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from understudy import MeanEmbedding, load
 from understudy.errors import UsageError
 from understudy.generators import picture_training, pictures
-from understudy.generators.frequencies import Frequencies
+from understudy.questions.frequencies import Frequencies
 from understudy.private import Curator
 from understudy.private.mechanisms import group_sum
 from understudy.private.mechanisms.group_sum import GroupSum

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from understudy.generators.pate_gan import Judgement
+from understudy.questions.rounds import Judgement
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from understudy.private.blocks import Blocks
+from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers
 from understudy.private.partition import Shards
-from understudy.schema import Encoded
 
 MOST = 16  # teachers of a class that are looked at, so that thousands of them do not fill the memory
 
@@ -32,11 +33,11 @@ class Dealt(NamedTuple):
     numbers: Int[np.ndarray, "classes teachers places"]
 
 
-def deal(mechanism: Any, encoded: Encoded, units: Any, row_level: bool, noise: Any) -> Dealt:
+def deal(mechanism: Any, whole: Block, noise: Any) -> Dealt:
     """The mechanism's own `prepare` on rows that carry their number as a last column, which is then taken off again."""
-    numbers = np.arange(1, len(encoded.rows) + 1, dtype=np.float32)[:, None]
-    numbered = encoded._replace(rows=np.concatenate([encoded.rows, numbers], axis=1))
-    data, held = mechanism.prepare(numbered, units, row_level, noise)
+    numbers = np.arange(1, len(whole) + 1, dtype=np.float32)[:, None]
+    numbered = np.concatenate([whole.rows, numbers], axis=1)
+    data, held = mechanism.prepare(Blocks.of(numbered, whole.classes, whole.units), noise)
     rows = np.asarray(data.rows)
     filled = np.rint(rows[..., -1] * np.asarray(data.mask)).astype(np.int64)
     teachers = teachers_in(held)

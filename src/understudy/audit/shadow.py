@@ -30,9 +30,10 @@ from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
 from understudy.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
+from understudy.private.blocks import Blocks
 from understudy.private.rounds import STEP, advance_together, program, stack
 from understudy.private.sampling import Units
-from understudy.schema import Codec, Encoded, Schema
+from understudy.schema import Codec, Schema
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
 
@@ -42,10 +43,10 @@ class KeptTable(PrivateTable):
 
     __slots__ = ("_known",)
 
-    def _encode(self, codec: Codec) -> Encoded:
-        known: dict[Schema, Encoded] = getattr(self, "_known", {})
+    def _blocks(self, codec: Codec) -> Blocks:
+        known: dict[Schema, Blocks] = getattr(self, "_known", {})
         if codec.schema not in known:
-            known = {codec.schema: super()._encode(codec)}
+            known = {codec.schema: super()._blocks(codec)}
             self._known = known
         return known[codec.schema]
 

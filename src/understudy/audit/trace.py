@@ -102,10 +102,11 @@ def trace(
     curator = Curator(table, schema, ledger, noise)
     _, _, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
     mechanism: Any = opening.mechanism
-    encoded = curator._encoded
-    if encoded is None or not isinstance(mechanism, TeacherVotes | PublishedVotes):
+    if curator._blocks is None or not isinstance(mechanism, TeacherVotes | PublishedVotes):
         raise UsageError(f"--method {estimator.method} has no teachers that vote; a trace follows PATE-GAN's")
-    dealt = deal(mechanism, encoded, table._unit_ids(), schema.unit is None, noise)
+    whole = curator._blocks.gathered()
+    units = np.arange(len(whole)) if whole.units is None else whole.units
+    dealt = deal(mechanism, whole, noise)
     key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
     state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
 
@@ -157,13 +158,13 @@ def trace(
         epsilon=plan.budget.epsilon,
         delta=plan.budget.delta,
         rounds=spend.points[-1][0],
-        rows=len(encoded.rows),
+        rows=len(whole),
         teachers=teachers,
         losses=tuple(curve),
         accountant=tuple(spend.points),
         moments=moments,
         checks=(
-            check_partition(teachers, moved, mixed, len(curve), torn_units(whom, seen, table._unit_ids())),
+            check_partition(teachers, moved, mixed, len(curve), torn_units(whom, seen, units)),
             check_losses(curve, teachers),
             check_accountant(spend.points, moments),
         ),

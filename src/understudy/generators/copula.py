@@ -19,9 +19,9 @@ import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from understudy.generators.frequencies import smooth_field
 from understudy.marginals import LARGEST_SCORE
 from understudy.nn.heads import Heads
+from understudy.questions.frequencies import smooth_field
 
 Params = dict[str, Array]
 SMOOTH = 2.0  # pixels: how far noise in a picture stays alike

@@ -18,29 +18,13 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.conversation import Info
 from understudy.generators.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.nn.images import Deconv
-
-
-class Probe(NamedTuple):
-    """What is asked. `latent` and `classes` let `update` draw the judged rows again; the teachers do not need them."""
-
-    practice: Float[Array, "steps groups practice inputs"]
-    judged: Float[Array, "groups judged inputs"]
-    projection: Float[Array, "groups judged width projected"]
-    classes: Int[Array, " rows"]
-    latent: PRNGKeyArray
-
-
-class Directions(NamedTuple):
-    """What was released: mid-points of bins in units of the clip, 0 where nothing was answered."""
-
-    middle: Float[Array, "groups judged projected"]
-    answered: Bool[Array, "groups judged projected"]
+from understudy.questions.rounds import Directions, Probe
 
 
 class Hints(NamedTuple):

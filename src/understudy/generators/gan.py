@@ -34,7 +34,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from understudy.conversation import Info
 from understudy.generators.copula import Copula, Start, mismatch
 from understudy.generators.critic import Critic, RealLoss
-from understudy.generators.gradients import Question
 from understudy.generators.information import lost_information
 from understudy.generators.matching import match, match_shapes, matched
 from understudy.marginals import LARGEST_SCORE
@@ -42,6 +41,7 @@ from understudy.nn.autoencoder import Autoencoder, Reconstruction
 from understudy.nn.conv import Conv, Norm, up
 from understudy.nn.heads import Heads
 from understudy.nn.mlp import Mlp, Params
+from understudy.questions.rounds import GradientQuery
 
 LARGEST_STEPS = 200  # that an adapting n_D can reach
 MEMORY = 20.0  # generator steps that the averaged weights remember
@@ -185,14 +185,14 @@ class GanGenerator:
             jnp.ones(()),
         )
 
-    def query(self, state: GanState, key: PRNGKeyArray) -> Question:
+    def query(self, state: GanState, key: PRNGKeyArray) -> GradientQuery:
         if self.autoencoder == "none":
-            return Question(jnp.zeros((), jnp.int32), (state.critic,))
+            return GradientQuery(jnp.zeros((), jnp.int32), (state.critic,))
         phase = (state.round >= self.autoencoder_rounds).astype(jnp.int32)
-        return Question(phase, (state.autoencoder, state.critic))
+        return GradientQuery(phase, (state.autoencoder, state.critic))
 
     def update(
-        self, state: GanState, query: Question, answer: Float[Array, " coordinates"], key: PRNGKeyArray
+        self, state: GanState, query: GradientQuery, answer: Float[Array, " coordinates"], key: PRNGKeyArray
     ) -> tuple[GanState, Info]:
         if self.autoencoder == "none":
             state, info = self._play(state, answer, key)
@@ -328,7 +328,7 @@ class GanGenerator:
 
     # -- rows -----------------------------------------------------------------------------------------------------------
     def sampler(self, state: GanState) -> dict[str, Array]:
-        """Weights of the averaged generator and decoder, and what matches samples to the released moments."""
+        """GradientQuery of the averaged generator and decoder, and what matches samples to the released moments."""
         return jax.jit(self._sampler)(state)
 
     def _sampler(self, state: GanState) -> dict[str, Array]:

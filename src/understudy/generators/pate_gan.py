@@ -25,13 +25,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from understudy.conversation import Info
 from understudy.generators.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
-
-
-class Judgement(NamedTuple):
-    """What is asked: rows for the teachers to practise on, and rows to be judged (and paid for), per class."""
-
-    practice: Float[Array, "steps classes practice width"]
-    judged: Float[Array, "classes judged width"]
+from understudy.questions.rounds import Judgement
 
 
 class PateGanState(NamedTuple):

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.conversation import Info
 from understudy.generators.copula import Params, mismatch
-from understudy.generators.pate_gan import Judgement
 from understudy.nn.heads import Heads
+from understudy.questions.rounds import Judgement
 
 
 class PublishedState(NamedTuple):

@@ -17,8 +17,8 @@ import numpy as np
 import optax
 
 from understudy.generators.copula import Params
-from understudy.generators.frequencies import Frequencies
 from understudy.generators.pictures import Mixture, PictureGenerator, flat_weights
+from understudy.questions.frequencies import Frequencies
 
 STEPS, ROWS, RATE = 600, 96, 3e-3
 LEAK = 0.05  # of the gradient through pixels that are cut off

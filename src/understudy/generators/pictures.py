@@ -19,9 +19,9 @@ from scipy.spatial import cKDTree
 from scipy.special import ndtr
 
 from understudy.generators.copula import Params, mismatch
-from understudy.generators.frequencies import Frequencies, Shape
 from understudy.nn.heads import Heads
 from understudy.nn.images import Deconv
+from understudy.questions.frequencies import Frequencies, Shape
 
 Maker = Literal["flat", "conv"]
 BAND = 16  # neighbouring frequencies that are heard together

@@ -1,7 +1,8 @@
 """The door in the wall.
 
-A curator holds the table, the ledger and the noise. Each of its methods charges the ledger first, then computes, then
-returns a `Release`. What it returns may be shown to anyone; what it holds may not.
+A curator holds the table, the ledger and the noise. `ask(purpose, question)` answers every single question: it charges the ledger,
+adds up exact integers over the rows, adds noise once, and returns a `Release`. `see` changes how rows are seen from then on,
+`converse` opens rounds. What it returns may be shown to anyone; what it holds may not.
 """
 
 import secrets
@@ -12,42 +13,27 @@ import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Ledger
-from understudy.marginals import Marginals
-from understudy.private.mechanisms.bounds import PrivateBounds
-from understudy.private.mechanisms.categories import PrivateCategories
-from understudy.private.mechanisms.column_histograms import ColumnHistograms, Floats
-from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, Judge, score, total_points
-from understudy.private.mechanisms.group_sum import GroupMap, GroupSum
-from understudy.private.mechanisms.histogram import ClassHistogram
-from understudy.private.mechanisms.marginal_counts import (
-    CellMap,
-    Clique,
-    MarginalCounts,
-    cell_numbers,
-    exact_counts,
-)
-from understudy.private.mechanisms.noisy_sum import BLOCK, FeatureMap, NoisySum, Vectors
-from understudy.private.mechanisms.second_moments import ClassFeatureMap, SecondMoments
-from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.partition import Ints
+from understudy.private.answers import ANSWERS
+from understudy.private.blocks import Blocks
+from understudy.private.noise import NoiseSource
+from understudy.private.passes import Told, add_up
 from understudy.private.release import Release
 from understudy.private.rounds import Conversation, Mechanism
 from understudy.private.table import PrivateTable
-from understudy.schema import Bounds, Codec, Column, Encoded, Schema, to_numbers, to_texts
+from understudy.questions import Clique, Counts, MarginalChoice, Question, Step, digest
+from understudy.schema import Codec, Schema
 
 __all__ = ["Curator"]
-
-Estimate = PrivateBounds | PrivateCategories
 
 
 class Curator:
     """Answers questions about one table under one ledger.
 
     `transcript` collects what was released. A curator that is given one repeats it instead of asking the table again, which
-    is how a fit resumes without being charged twice.
+    is how a fit resumes without being charged twice. `told` hears which share of a pass over the table is done.
     """
 
-    __slots__ = ("_cells", "_codec", "_encoded", "_ledger", "_noise", "_replay", "_schema", "_table", "transcript")
+    __slots__ = ("_blocks", "_known", "_ledger", "_noise", "_replay", "_schema", "_table", "_told", "transcript")
 
     def __init__(
         self,
@@ -56,16 +42,48 @@ class Curator:
         ledger: Ledger,
         noise: NoiseSource,
         transcript: Sequence[Any] | None = None,
+        told: Callable[[str, float], None] | None = None,
     ) -> None:
-        self._table, self._schema, self._ledger, self._noise = table, schema, ledger, noise
-        self._encoded: Encoded | None = None
-        self._codec: Codec | None = None
-        self._cells: tuple[IntArray, tuple[int, ...], dict[Clique, IntArray]] | None = None
+        self._table, self._schema, self._ledger, self._noise, self._told = table, schema, ledger, noise, told
+        self._blocks: Blocks | None = None
+        self._known: dict[tuple[str, Clique], Any] = {}
         self._replay = iter(transcript) if transcript is not None else None
         self.transcript: list[Any] = []
 
     def __repr__(self) -> str:
         return "Curator(contents are private)"
+
+    def adopt(self, codec: Codec) -> Release[None]:
+        """Encode rows with a resolved schema from here on. Nothing leaves."""
+        if self._table is not None:
+            self._blocks = self._table._blocks(codec)
+        else:
+            units = None if self._schema.unit is None else np.zeros(0, np.int64)
+            self._blocks = Blocks.of(np.zeros((0, codec.width), np.float32), np.zeros(0, np.int32), units)
+        self._known = {}
+        return Release(None, dpa.NoOpDpEvent())
+
+    def see(self, row_map: Step) -> Release[None]:
+        """See every row through a public map of that row alone from here on. Nothing leaves."""
+        self._blocks, self._known = self._inside().seen(row_map), {}
+        return Release(None, dpa.NoOpDpEvent())
+
+    def ask(self, purpose: str, question: Question) -> Release[Any]:
+        """The answer to a single question, charged before it is computed."""
+        answer = ANSWERS.get(type(question))
+        if answer is None:
+            raise RuntimeError(f"{type(question).__name__} is no question that the wall knows")
+        most = self._schema.max_rows_per_unit
+        if getattr(question, "rows_per_unit", most) < most:
+            raise RuntimeError(f"{purpose!r} is priced for fewer rows of a unit than the schema allows")
+        compute = lambda: answer.release(question, self._exact(purpose, question), self._noise)  # noqa: E731
+        return Release(question.read(self._release(purpose, question.event, compute)), question.event)
+
+    def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
+        """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""
+        data, held = mechanism.prepare(self._inside(), self._noise)
+        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise)
+        return Release(conversation, dpa.NoOpDpEvent())
 
     def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:
         """Charge, compute, write down; or repeat what an interrupted fit has already released and paid."""
@@ -78,196 +96,36 @@ class Curator:
         self.transcript.append(value)
         return value
 
-    # -- what the schema left to be estimated ------------------------------------------------------------------------
-    def estimate(self, group: str, mechanism: Estimate) -> Release[Bounds | tuple[Any, ...]]:
-        """Bounds or categories of the columns that share the estimate `group`."""
-        columns = [column for column in self._schema.columns if column.estimate == group]
-        value = self._release(f"estimate {group}", mechanism.event, lambda: self._estimate(columns, mechanism))
-        found = as_bounds(value, columns) if isinstance(mechanism, PrivateBounds) else tuple(value)
-        return Release(found, mechanism.event)
+    # -- exact sums, which stay inside ---------------------------------------------------------------------------------
+    def _exact(self, purpose: str, question: Any) -> Any:
+        answer, told = ANSWERS[type(question)], self._teller(purpose)
+        if getattr(answer, "RAW", False):
+            raw = lambda total, read: answer.add(question, total, read.rows, read.units, self._schema)  # noqa: E731
+            return add_up(self._rows()._parts, lambda: answer.start(question, 0), raw, told)
+        blocks = self._inside()
+        total = answer.start(question, blocks.width)
+        if not isinstance(question, Counts | MarginalChoice) or question.grid > 1:
+            start = lambda: answer.start(question, blocks.width)  # noqa: E731
+            return add_up(blocks.parts, start, lambda part, block: answer.add(question, part, block), told)
+        # Exact counts are kept, because choices look at the same marginals again and again.
+        cells = digest((question.cells, question.sizes))
+        missing = [clique for clique in total if (cells, clique) not in self._known]
+        if missing:
+            start = lambda: {clique: np.zeros_like(total[clique]) for clique in missing}  # noqa: E731
+            found = add_up(blocks.parts, start, lambda part, block: answer.add(question, part, block), told)
+            self._known |= {(cells, clique): counts for clique, counts in found.items()}
+        return {clique: self._known[cells, clique] for clique in total}
 
-    def _estimate(self, columns: Sequence[Column], mechanism: Estimate) -> list[Any]:
-        table = self._rows()
-        if isinstance(mechanism, PrivateBounds):
-            values = np.concatenate([to_numbers(table._column(column.name), column) for column in columns])
-            return list(mechanism.release(values, self._noise))
-        keys: list[str] = []
-        units = []
-        for column in columns:
-            found, present = to_texts(table._column(column.name), column)
-            keys += found
-            units.append(table._unit_ids()[present])
-        return list(mechanism.release(keys, np.concatenate(units), self._noise))
-
-    # -- from here on the schema is resolved --------------------------------------------------------------------------
-    def adopt(self, codec: Codec) -> Release[None]:
-        """Encode the rows with a resolved schema. Nothing leaves."""
-        empty = Encoded(np.zeros((0, codec.width), np.float32), np.zeros(0, np.int32))
-        self._codec, self._encoded = codec, empty if self._table is None else self._table._encode(codec)
-        return Release(None, dpa.NoOpDpEvent())
-
-    def class_histogram(self, mechanism: ClassHistogram) -> Release[IntArray]:
-        """Noisy number of rows of every class; without a class label, the noisy number of rows."""
-        codec, encoded = self._inside()
-        compute = lambda: mechanism.release(encoded.classes, codec.class_count, self._noise).tolist()  # noqa: E731
-        return Release(np.asarray(self._release("class histogram", mechanism.event, compute)), mechanism.event)
-
-    def column_cells(self, purpose: str, mechanism: ColumnHistograms, numeric: Ints, edges: Floats) -> Release[Floats]:
-        """Noisy cell counts of the numeric coordinates, all in one answer."""
-        _, encoded = self._inside()
-        compute = lambda: mechanism.cells(encoded.rows[:, numeric], edges, self._noise).tolist()  # noqa: E731
-        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    def column_marginals(
-        self, purpose: str, mechanism: ColumnHistograms, numeric: Ints, edges: Floats, discrete: Ints
-    ) -> Release[tuple[Floats, Floats]]:
-        """Noisy cell counts of numeric coordinates and noisy counts of ones of discrete coordinates, in one answer."""
-        _, encoded = self._inside()
-
-        def compute() -> list[Any]:
-            cells = mechanism.cells(encoded.rows[:, numeric], edges, self._noise) if len(numeric) else np.zeros((0, 1))
-            return [cells.tolist(), mechanism.ones(encoded.rows[:, discrete], self._noise).tolist()]
-
-        cells, ones = self._release(purpose, mechanism.event, compute)
-        return Release((np.asarray(cells), np.asarray(ones)), mechanism.event)
-
-    def view(self, marginals: Marginals) -> Release[None]:
-        """See the rows through released marginals from here on. Nothing leaves."""
-        _, encoded = self._inside()
-        self._encoded = encoded._replace(rows=marginals.view(encoded.rows))
-        return Release(None, dpa.NoOpDpEvent())
-
-    def see(self, features: FeatureMap) -> Release[None]:
-        """See every row through a public map of that row alone from here on. Nothing leaves."""
-        _, encoded = self._inside()
-        starts = range(0, max(len(encoded.rows), 1), BLOCK)
-        blocks = [np.asarray(features(encoded.rows[first : first + BLOCK]), np.float32) for first in starts]
-        self._encoded = encoded._replace(rows=np.concatenate(blocks))
-        return Release(None, dpa.NoOpDpEvent())
-
-    def feature_sum(
-        self, purpose: str, mechanism: NoisySum, features: FeatureMap, *, pooled: bool = False
-    ) -> Release[Vectors]:
-        """Noisy per-class sums (`pooled`: one sum) of a public feature map of the rows, clipped to norm 1 per unit."""
-        codec, encoded = self._inside()
-
-        def compute() -> Any:
-            units = None if self._schema.unit is None else self._rows()._unit_ids()
-            rows, classes = encoded.rows, np.zeros_like(encoded.classes) if pooled else encoded.classes
-            count = 1 if pooled else codec.class_count
-            return mechanism.release(rows, classes, count, units, features, self._noise).tolist()
-
-        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    def group_sum(self, purpose: str, mechanism: GroupSum, features: GroupMap) -> Release[Vectors]:
-        """Noisy sums per public group of a public vector of every row, clipped to norm 1 per unit."""
-        _, encoded = self._inside()
-
-        def compute() -> Any:
-            units = None if self._schema.unit is None else self._rows()._unit_ids()
-            return mechanism.release(encoded.rows, encoded.classes, units, features, self._noise).tolist()
-
-        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    def second_moments(self, purpose: str, mechanism: SecondMoments, features: ClassFeatureMap) -> Release[Vectors]:
-        """Noisy per-class sums of products of a public vector's coordinates, clipped to norm 1 per unit."""
-        codec, encoded = self._inside()
-
-        def compute() -> Any:
-            units = None if self._schema.unit is None else self._rows()._unit_ids()
-            rows, classes = encoded.rows, encoded.classes
-            return mechanism.release(rows, classes, codec.class_count, units, features, self._noise).tolist()
-
-        return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    # -- marginals ----------------------------------------------------------------------------------------------------
-    def discretise(self, cells: CellMap, sizes: Sequence[int]) -> Release[None]:
-        """Put every row into one public cell of each node. Nothing leaves."""
-        _, encoded = self._inside()
-        self._cells = cell_numbers(cells(encoded.rows, encoded.classes), sizes), tuple(sizes), {}
-        return Release(None, dpa.NoOpDpEvent())
-
-    def marginal_counts(
-        self, purpose: str, mechanism: MarginalCounts, cliques: Sequence[Clique]
-    ) -> Release[list[IntArray]]:
-        """Noisy counts of the marginals `cliques`, all in one answer."""
-        compute = lambda: [  # noqa: E731
-            part.tolist() for part in mechanism.release([self._counts(clique) for clique in cliques], self._noise)
-        ]
-        counts = [np.asarray(part, np.int64) for part in self._release(purpose, mechanism.event, compute)]
-        return Release(counts, mechanism.event)
-
-    def choose_marginal(
-        self,
-        purpose: str,
-        mechanism: ExponentialChoice,
-        candidates: Sequence[Clique],
-        estimates: Sequence[IntArray],
-        penalties: Sequence[int],
-        weights: Sequence[int] | None = None,
-    ) -> Release[int]:
-        """The number of a candidate whose integer estimate is far from the truth, by the exponential mechanism.
-
-        A candidate's score counts `weights` times, so a unit of m rows moves it by m times its weight, which the mechanism's
-        scale has to cover.
-        """
-        times = [1] * len(candidates) if weights is None else list(weights)
-        if mechanism.max_rows_per_unit < max(times) * self._schema.max_rows_per_unit:
-            raise RuntimeError("the choice is priced for less than a unit's weight")
-
-        def compute() -> int:
-            public = zip(candidates, estimates, penalties, times, strict=True)
-            scores = [w * score(self._counts(clique), estimate, penalty) for clique, estimate, penalty, w in public]
-            return mechanism.release(scores, self._noise)
-
-        return Release(int(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    def _counts(self, clique: Clique) -> IntArray:
-        """Exact counts, kept because choices look at the same marginals again and again; they stay inside."""
-        if self._cells is None:
-            raise RuntimeError("discretise the rows before asking about marginals")
-        cells, sizes, known = self._cells
-        if clique not in known:
-            known[clique] = exact_counts(cells, sizes, clique)
-        return known[clique]
-
-    def choose_model(self, purpose: str, mechanism: ExponentialChoice, judges: Sequence[Judge]) -> Release[int]:
-        """The number of the judge that gives these rows most points, by the exponential mechanism.
-
-        A judge is a public function; its points are clipped to 0..POINTS a row, so a unit of m rows moves a total by at
-        most m POINTS, which the mechanism's scale has to cover.
-        """
-        _, encoded = self._inside()
-        if mechanism.max_rows_per_unit < POINTS * self._schema.max_rows_per_unit:
-            raise RuntimeError("the choice is priced for less than a unit's points")
-
-        def compute() -> int:
-            return mechanism.release([total_points(judge, encoded) for judge in judges], self._noise)
-
-        return Release(int(self._release(purpose, mechanism.event, compute)), mechanism.event)
-
-    def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
-        """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""
-        _, encoded = self._inside()
-        units = np.zeros(0, np.uint64) if self._table is None else self._table._unit_ids()
-        data, held = mechanism.prepare(encoded, units, self._schema.unit is None, self._noise)
-        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise)
-        return Release(conversation, dpa.NoOpDpEvent())
+    def _teller(self, purpose: str) -> Told | None:
+        tell = self._told
+        return None if tell is None else (lambda share: tell(purpose, share))
 
     def _rows(self) -> PrivateTable:
         if self._table is None:
             raise RuntimeError("this curator only repeats what was released before")
         return self._table
 
-    def _inside(self) -> tuple[Codec, Encoded]:
-        if self._codec is None or self._encoded is None:
+    def _inside(self) -> Blocks:
+        if self._blocks is None:
             raise RuntimeError("adopt a codec before asking about encoded rows")
-        return self._codec, self._encoded
-
-
-def as_bounds(interval: Sequence[float], columns: Sequence[Column]) -> Bounds:
-    """Whole numbers for integer columns: outwards, so that nothing inside the private interval is lost."""
-    lower, upper = interval
-    if all(column.kind == "integer" for column in columns):
-        lower, upper = float(np.floor(lower)), float(np.ceil(upper))
-    return Bounds(lower, upper)
+        return self._blocks

@@ -1,27 +1,27 @@
-"""Units to teachers: by a keyed hash, never by position.
+"""Units to teachers: by an independent secret draw, never by position.
 
-    teacher(unit) = BLAKE2b_key(id of the unit) mod k_c         with a unit column
-    teacher(row)  = independent uniform draw from secure bits   without one
+    teacher(unit, class c) = uniform secret bits of the unit  mod k_c        (64 bits; the bias is below k / 2^64)
 
 Class c has its own ensemble of k_c teachers. Removing one unit changes one shard of every class in which the unit has a row
-and leaves every other shard as it was. Splitting a shuffled array in k
-equal parts does not have that property: it moves other people's rows between teachers, so one unit could change many votes
-(privacy-relevant mistake of all six implementations audited by Ganev et al. 2025).
+and leaves every other shard as it was. Splitting a shuffled array in k equal parts does not have that property: it moves other
+people's rows between teachers, so one unit could change many votes.
 
 Shards differ in size and may be empty. They are padded to a capacity that comes from public or released figures; a shard
-that overflows drops its own surplus rows at random, which is that teacher's business alone.
+that overflows keeps the rows with the smallest lottery numbers, which is that teacher's business alone. Rows are dealt block by
+block, so memory is that of the shards, not of the table.
 """
 
-import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from understudy.private.blocks import Blocks
+from understudy.private.mapping import Block
 from understudy.private.noise import NoiseSource
-from understudy.private.table import UnitIds
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+FREE = np.uint64(2**64 - 1)  # the lottery number of an empty place
 
 
 class Shards(NamedTuple):
@@ -31,35 +31,46 @@ class Shards(NamedTuple):
     mask: Floats
 
 
-def assign_teachers(units: UnitIds, row_level: bool, classes: Ints, teachers: Ints, noise: NoiseSource) -> Ints:
-    """The teacher of every row within its class's ensemble of `teachers[class]`. Rows of one unit and class stay together."""
-    if row_level:
-        draws = np.frombuffer(noise.secret(8 * len(units)), np.uint64)
-    else:
-        draws = rehash(units, noise.secret(32))
-    return (draws % teachers[classes].astype(np.uint64)).astype(np.int32)  # modulo bias below k / 2^64
+def deal(blocks: Blocks, teachers: Ints, capacity: int, noise: NoiseSource, *, most: int = 0, labels: int = 0) -> Shards:
+    """Every row to a teacher of its class's ensemble, at most `capacity` rows each.
+
+    `most`: places for teachers in every ensemble. `labels`: one ensemble for all classes, whose rows end in a one-hot label.
+    """
+    places = most or int(teachers.max())
+    shape = (len(teachers) * places, capacity)
+    rows = np.zeros((*shape, blocks.width + labels), np.float32)
+    lottery = np.full(shape, FREE, np.uint64)
+    for block in blocks:
+        groups = np.zeros(len(block), np.int64) if labels else np.asarray(block.classes, np.int64)
+        teacher = assign_teachers(block, groups, teachers, noise)
+        own = np.asarray(block.rows, np.float32)
+        if labels:
+            own = np.concatenate([own, np.eye(labels, dtype=np.float32)[block.classes]], axis=1)
+        fill(rows, lottery, groups * places + teacher, own, noise)
+    shard = (len(teachers), places, capacity)
+    mask = (lottery != FREE).astype(np.float32)
+    return Shards(rows.reshape(*shard, -1), mask.reshape(shard))
 
 
-def rehash(units: UnitIds, key: bytes) -> UnitIds:
-    """Keyed BLAKE2b of every unit's number; equal units get equal draws."""
-    distinct, position = np.unique(units, return_inverse=True)
-    hashed = (hashlib.blake2b(int(unit).to_bytes(8, "little"), key=key, digest_size=8).digest() for unit in distinct)
-    return np.array([int.from_bytes(value, "little") for value in hashed], np.uint64)[position]
+def assign_teachers(block: Block, groups: Any, teachers: Ints, noise: NoiseSource) -> Any:
+    """The teacher of every row within its ensemble of `teachers[group]`. Rows of one unit and group stay together."""
+    units = len(block) if block.units is None else int(block.units.max(initial=-1)) + 1
+    draws = np.frombuffer(noise.secret(8 * units), np.uint64)
+    draws = draws if block.units is None else draws[block.units]
+    return (draws % teachers[groups].astype(np.uint64)).astype(np.int64)
 
 
-def build_shards(
-    rows: Floats, classes: Ints, teacher: Ints, class_count: int, teachers: int, capacity: int, noise: NoiseSource
-) -> Shards:
-    """Group rows by (class, teacher) into padded arrays; surplus rows of a shard are dropped at random."""
-    shard = classes.astype(np.int64) * teachers + teacher
-    lottery = np.frombuffer(noise.secret(8 * len(shard)), np.uint64)
-    order = np.lexsort((lottery, shard))
-    first = np.searchsorted(shard[order], np.arange(class_count * teachers))
-    slot = np.arange(len(order)) - first[shard[order]] if len(order) else np.zeros(0, np.int64)
-    kept = slot < capacity
-    padded = np.zeros((class_count * teachers, capacity, rows.shape[1]), np.float32)
-    mask = np.zeros((class_count * teachers, capacity), np.float32)
-    padded[shard[order][kept], slot[kept]] = rows[order[kept]]
-    mask[shard[order][kept], slot[kept]] = 1.0
-    shape = (class_count, teachers, capacity)
-    return Shards(padded.reshape(*shape, rows.shape[1]), mask.reshape(shape))
+def fill(rows: Floats, lottery: Any, shard: Any, own: Floats, noise: NoiseSource) -> None:
+    """Put rows into their shard; where it is full, the largest lottery number goes."""
+    ticket = np.frombuffer(noise.secret(8 * len(shard)), np.uint64) >> np.uint64(1)  # never that of an empty place
+    order = np.lexsort((ticket, shard))
+    ordered = shard[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
+    rank = np.arange(len(ordered)) - np.maximum.accumulate(np.where(first, np.arange(len(ordered)), 0))
+    for turn in range(min(int(rank.max(initial=-1)) + 1, lottery.shape[1])):  # one row of each shard at a time
+        now = order[rank == turn]
+        slot = lottery[shard[now]].argmax(axis=1)
+        better = ticket[now] < lottery[shard[now], slot]
+        now, slot = now[better], slot[better]
+        rows[shard[now], slot] = own[now]
+        lottery[shard[now], slot] = ticket[now]

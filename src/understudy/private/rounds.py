@@ -22,10 +22,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger
 from understudy.conversation import Answer, Generator, Query, State
+from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource, digest
 from understudy.private.release import Release
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
 
 __all__ = ["Conversation", "Mechanism"]
 
@@ -42,7 +41,7 @@ class Mechanism(Protocol):
 
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray: ...
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Data, Held]: ...
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]: ...
 
     def answer(
         self, data: Data, held: Held, query: Query, noise: Int[Array, "..."], key: PRNGKeyArray

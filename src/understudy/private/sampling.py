@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.private.blocks import Blocks
 
 
 class Units(NamedTuple):
@@ -39,16 +38,16 @@ class Members(NamedTuple):
     present: Float[Array, "units per_unit"]
 
 
-def by_unit(encoded: Encoded, units: UnitIds) -> Units:
-    """The rows in the order of their units."""
-    order = np.argsort(units, kind="stable")
-    _, first, count = np.unique(units[order], return_index=True, return_counts=True)
-    if len(order) == 0:  # a place that never takes part
-        width = encoded.rows.shape[1]
-        return Units(np.zeros((1, width), np.float32), *(np.zeros(1, np.int32) for _ in range(3)))
+def by_unit(blocks: Blocks) -> Units:
+    """All rows, in the order of their units."""
+    whole = blocks.gathered()
+    if len(whole) == 0:  # a place that never takes part
+        return Units(np.zeros((1, blocks.width), np.float32), *(np.zeros(1, np.int32) for _ in range(3)))
+    units = np.arange(len(whole)) if whole.units is None else whole.units
+    _, first, count = np.unique(units, return_index=True, return_counts=True)
     return Units(
-        encoded.rows[order].astype(np.float32),
-        encoded.classes[order].astype(np.int32),
+        np.asarray(whole.rows, np.float32),
+        np.asarray(whole.classes, np.int32),
         first.astype(np.int32),
         count.astype(np.int32),
     )

@@ -1,34 +1,53 @@
-"""An opaque handle on the training rows.
+"""An opaque handle on the training rows: a list of parts, each read and encoded by itself, never all at once.
 
-`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside
-`understudy.private` should touch. Contributions are bounded on entry: at most `max_rows_per_unit` rows of a unit are kept,
-chosen at random among that unit's own rows, so that adding or removing a unit touches no other unit's rows.
+    bytes --cell by cell--> rows --bounded per unit--> parts --row maps--> whole numbers, added up
+
+`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside `understudy.private`
+should touch. Without a unit column every row is a unit and the parts are those of the source (row groups of a Parquet file,
+pieces of a CSV file, slices of a frame), read again for every question. With one, rows are first brought together by unit and
+cut to `max_rows_per_unit` (`units.py`); a row without an id is left out, whoever else is in the table.
+
+Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small fits read once.
 """
 
-import hashlib
-import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-import pandas as pd
+from understudy.private.blocks import Blocks, held
+from understudy.private.mapping import Block
+from understudy.private.units import bring_together
+from understudy.schema import Codec, Schema
+from understudy.schema.reading import Rows, open_table
 
-from understudy.schema import Codec, Encoded, Schema
-from understudy.schema.tables import as_frame, read_table
+IN_MEMORY = 1 << 28  # bytes of encoded rows
 
-UnitIds = np.ndarray[tuple[int], np.dtype[np.uint64]]
+
+class Raw(NamedTuple):
+    """Rows as they were read; `units` numbers their unit, None where every row is its own."""
+
+    rows: Rows
+    units: Any
+
+
+Part = Callable[[], Iterator[Raw]]
 
 
 class PrivateTable:
     """The rows, behind the wall. Reading it is the privilege of `understudy.private`."""
 
-    __slots__ = ("_frame", "_schema", "_units")
+    __slots__ = ("_most_rows", "_parts", "_schema", "_spread")
 
-    def __init__(self, source: Any, schema: Schema) -> None:
-        frame = read_table(source, schema) if isinstance(source, (str, Path)) else as_frame(source, schema)
-        self._schema = schema
-        self._frame, self._units = bound_contributions(frame, schema)
+    def __init__(self, source: Any, schema: Schema, folder: str | Path | None = None) -> None:
+        """`folder`: where private files may be written if rows have to be brought together and do not fit into memory."""
+        table = open_table(source, schema)
+        self._schema, self._spread = schema, None
+        if schema.unit is None:
+            self._most_rows = table.most_rows
+            self._parts: Sequence[Part] = [whole_rows(table, number) for number in range(table.parts)]
+        else:
+            self._spread = bring_together(table, schema, folder)
+            self._most_rows, self._parts = self._spread.most_rows, self._spread.parts
 
     def __repr__(self) -> str:
         return "PrivateTable(contents are private)"
@@ -43,42 +62,32 @@ class PrivateTable:
         raise TypeError("a private table cannot be copied out of the process")
 
     # -- for understudy.private only ------------------------------------------------------------------------------
-    def _column(self, name: str) -> "pd.Series[Any]":
-        return self._frame[name]
+    def _blocks(self, codec: Codec) -> Blocks:
+        """The rows encoded: held if they fit into memory, otherwise read and encoded again in every pass."""
+        parts = tuple(encoded_part(part, codec) for part in self._parts)
+        streamed = Blocks(parts, codec.width, self._schema.unit is None)
+        if 4 * self._most_rows * max(codec.width, 1) > IN_MEMORY:
+            return streamed
+        return held(streamed.gathered())
 
-    def _encode(self, codec: Codec) -> Encoded:
-        return codec.encode(self._frame)
-
-    def _unit_ids(self) -> UnitIds:
-        return self._units
-
-
-def bound_contributions(frame: pd.DataFrame, schema: Schema) -> tuple[pd.DataFrame, UnitIds]:
-    """Keep at most `max_rows_per_unit` rows of every unit; give every unit a number that reveals nothing.
-
-    Without a unit column every row is a unit of its own. A row whose unit is null is a unit of its own too: nothing says
-    whom it belongs to. Which rows are kept depends on the unit's own rows and on fresh secret bits, never on the order or
-    the number of other people's rows.
-    """
-    if schema.unit is None:
-        return frame.reset_index(drop=True), np.arange(len(frame), dtype=np.uint64)
-    units = hash_units(frame[schema.unit].tolist(), secrets.token_bytes(32))
-    order = np.random.default_rng(secrets.randbits(256)).permutation(len(units))
-    rank = pd.Series(units[order]).groupby(units[order], sort=False).cumcount().to_numpy()
-    keep = np.sort(order[rank < schema.max_rows_per_unit])
-    return frame.iloc[keep].reset_index(drop=True), units[keep]
+    def _close(self) -> None:
+        """Remove private files, if any were written."""
+        if self._spread is not None:
+            self._spread.close()
 
 
-def hash_units(ids: Sequence[Any], key: bytes) -> UnitIds:
-    """64-bit keyed BLAKE2b of every unit's id; equal ids get equal numbers, null ids a fresh number each."""
-    known: dict[Any, int] = {}
-    hashed = np.empty(len(ids), np.uint64)
-    for row, value in enumerate(ids):
-        if value is None or value is pd.NaT or value is pd.NA or value != value:
-            hashed[row] = secrets.randbits(64)
-            continue
-        if value not in known:
-            text = str(value).encode("utf-8", "surrogatepass")
-            known[value] = int.from_bytes(hashlib.blake2b(text, key=key, digest_size=8).digest(), "little")
-        hashed[row] = known[value]
-    return hashed
+def encoded_part(part: Part, codec: Codec) -> Callable[[], Iterator[Block]]:
+    def read() -> Iterator[Block]:
+        for raw in part():
+            encoded = codec.encode_rows(raw.rows)
+            yield Block(encoded.rows, encoded.classes, raw.units)
+
+    return read
+
+
+def whole_rows(table: Any, number: int) -> Part:
+    def read() -> Iterator[Raw]:
+        for rows in table.rows(number):
+            yield Raw(rows, None)
+
+    return read

@@ -32,8 +32,8 @@ from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator, Opening, check_counts, check_positive
 from understudy.private import Curator
-from understudy.private.mechanisms.exponential_choice import ExponentialChoice
-from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.questions import Counts, MarginalChoice
+from understudy.questions.counts import deviation
 from understudy.recipes.by_class import (
     Start,
     announce_start,
@@ -106,8 +106,8 @@ class Aim(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
         stages = self.stages(learned_columns(codec.schema))
-        last = MarginalCounts(noise.get(count(len(stages)), 1.0), max_rows, 1)
-        most = cells_in_pairs(counts, last.deviation, self.noise_per_cell, self.most_cells)
+        last = deviation(noise.get(count(len(stages)), 1.0), 1, max_rows)
+        most = cells_in_pairs(counts, last, self.noise_per_cell, self.most_cells)
         start = ask_start(curator, codec, counts, plan, most)
         if not start.nodes:
             return start.opening(codec, [])
@@ -115,21 +115,23 @@ class Aim(Estimator):
         model.add(start.measured)
         beliefs = model.descend(self.round_steps)
         weights = workload_weights(start) if stages else {}
-        spent = 0.0
+        spent, cells, sizes = 0.0, start.cells, tuple(start.sizes)
         for number, (rounds, share) in enumerate(stages, 1):
-            choose = ExponentialChoice(noise[choice(number)], max_rows * max(weights.values()))
-            measure = MarginalCounts(noise[count(number)], max_rows, 1)
+            sigma = noise[count(number)]
+            per_count = deviation(sigma, 1, max_rows)
             for _ in range(rounds):
                 spent += share / rounds
                 known = all_pairs(beliefs)
                 open_to = [clique for clique in weights if fits(model.graph, clique, spent * self.model_cells)]
-                estimates = [np.rint(estimate(beliefs, known, clique)).astype(np.int64) for clique in open_to]
-                by_noise = [round(math.sqrt(2.0 / math.pi) * measure.deviation * e.size) for e in estimates]
-                found = curator.choose_marginal(
-                    choice(number), choose, open_to, estimates, by_noise, [weights[clique] for clique in open_to]
-                ).value
-                part = curator.marginal_counts(count(number), measure, [open_to[found]]).value[0]
-                model.add([Measured(open_to[found], part.astype(float), measure.deviation)])
+                estimates = tuple(np.rint(estimate(beliefs, known, clique)).astype(np.int64) for clique in open_to)
+                by_noise = tuple(round(math.sqrt(2.0 / math.pi) * per_count * e.size) for e in estimates)
+                own = tuple(weights[clique] for clique in open_to)
+                choose = MarginalChoice(
+                    cells, sizes, tuple(open_to), estimates, by_noise, own, noise[choice(number)], max_rows
+                )
+                found = open_to[curator.ask(choice(number), choose).value]
+                part = curator.ask(count(number), Counts.of_cliques(cells, sizes, [found], sigma, max_rows)).value[0]
+                model.add([Measured(found, part.astype(float), per_count)])
                 beliefs = model.descend(self.round_steps)
         return start.opening(codec, tables(model.descend(self.steps)))
 

@@ -17,7 +17,8 @@ from understudy.errors import UsageError
 from understudy.estimator import Announced, Opening
 from understudy.generators.marginal_model import MarginalGenerator
 from understudy.private import Curator
-from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.questions import Counts, Step
+from understudy.questions.counts import deviation as deviation_of
 from understudy.recipes.cells import (
     MOST_INTERVALS,
     Conditional,
@@ -26,6 +27,7 @@ from understudy.recipes.cells import (
     announce_cells,
     assemble,
     cell_map,
+    cells_of,
     cut,
     group,
     interval_count,
@@ -60,6 +62,11 @@ class Start(NamedTuple):
     total: float
     measured: list[Measured]
 
+    @property
+    def cells(self) -> Step:
+        """Map of a row to its cells, as they are grouped."""
+        return cell_map(self.nodes, self.groups)
+
     def opening(self, codec: Codec, drawn: list[Conditional]) -> Opening:
         """Tables of the model, and what draws from them."""
         network = assemble(self.nodes, self.groups, self.masses, drawn)
@@ -75,23 +82,21 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, mo
     measured = [Measured((0,), np.asarray(counts, float), deviation)]
     if not nodes:
         return Start([], [], [], [classes], total, measured)
-    mechanism = MarginalCounts(noise[BY_CLASS], max_rows, len(nodes))
-    nodes = cut(curator, codec, nodes, plan, interval_count(total, mechanism.deviation * math.sqrt(classes)))
-    curator.discretise(cell_map(nodes, None), [classes, *(node.outcomes for node in nodes)])
+    per_count = deviation_of(noise[BY_CLASS], len(nodes), max_rows)
+    nodes = cut(curator, codec, nodes, plan, interval_count(total, per_count * math.sqrt(classes)))
     cliques: list[Clique] = [(0, number + 1) for number in range(len(nodes))]
-    found = [part.astype(float) for part in curator.marginal_counts(BY_CLASS, mechanism, cliques).value]
-    spread = mechanism.deviation * math.sqrt(classes)
+    question = Counts.of_cliques(cell_map(nodes, None), cells_of(nodes, classes), cliques, noise[BY_CLASS], max_rows)
+    found = [part.astype(float) for part in curator.ask(BY_CLASS, question).value]
+    spread = per_count * math.sqrt(classes)
     masses = [settle(node, part.sum(axis=0), spread) for node, part in zip(nodes, found, strict=True)]
     groups = [group(node, mass, most, spread) for node, mass in zip(nodes, masses, strict=True)]
     sizes = [classes, *(grouping.cells for grouping in groups)]
-    curator.discretise(cell_map(nodes, groups), sizes)
     for clique, part, grouping, mass, node in zip(cliques, found, groups, masses, nodes, strict=True):
         kept = np.flatnonzero((mass > 0.0) | (node.share is None))  # not the noise of outcomes that hold no row
         coarse = np.zeros((classes, grouping.cells))
         np.add.at(coarse.T, grouping.cell[kept], part.T[kept])
         merged = len(kept) / grouping.cells  # counts added up: their noise adds up too
-        deviation = mechanism.deviation * math.sqrt(max(merged, 1.0))
-        measured.append(Measured(clique, coarse, deviation))
+        measured.append(Measured(clique, coarse, per_count * math.sqrt(max(merged, 1.0))))
     return Start(nodes, groups, masses, sizes, total, measured)
 
 

@@ -12,7 +12,7 @@ counts. What is finer than a cell is drawn from the column's own released distri
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dp_accounting as dpa
 import numpy as np
@@ -21,8 +21,9 @@ from understudy.accounting import Plan
 from understudy.estimator import Announced
 from understudy.generators.marginal_model import Network
 from understudy.private import Curator
-from understudy.private.mechanisms.categories import LARGEST_LIST
-from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.questions import Counts, Step
+from understudy.questions.categories import LARGEST_LIST
+from understudy.questions.row_maps import Cuts, Label, LookUp, Outcomes, joined
 from understudy.schema import Codec, Column, Schema
 
 LISTED = 32  # integer columns with at most so many values keep each value as an outcome
@@ -54,14 +55,17 @@ class Node:
     def ordered(self) -> bool:
         return self.edges is not None
 
-    def outcome(self, rows: np.ndarray) -> np.ndarray:
-        """The outcome of each encoded row."""
+    def cell(self, grouping: "Grouping | None") -> Step:
+        """Map of a row to this column's outcome, or to the cell that it is grouped into."""
+        cell = np.arange(self.outcomes) if grouping is None else grouping.cell
         if self.edges is None:
-            if self.onehot:
-                return rows[:, self.start : self.start + self.size].argmax(axis=1)
-            return (rows[:, self.start] > 0.5).astype(np.int64)
-        inside = np.searchsorted(self.edges[1:-1], rows[:, self.start], side="right")
-        return inside if self.missing is None else np.where(rows[:, self.missing] > 0.5, 0, inside + 1)
+            found: Step = Outcomes(np.asarray([self.start]), np.asarray([self.size if self.onehot else 1]))
+            return found if grouping is None else LookUp(found, (cell,))
+        missing = -1 if self.missing is None else self.missing
+        cut = Cuts(np.asarray([self.start]), (self.edges[1:-1],), np.asarray([missing]))
+        if self.missing is None:
+            return cut if grouping is None else LookUp(cut, (cell,))
+        return LookUp(cut, (cell[1:],), absent=int(cell[0]))  # outcome 0 is the missing value
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower end and length of every outcome in [0, 1]; a missing number is written as 1/2, as the codec does."""
@@ -144,11 +148,16 @@ def cut(curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, intervals
         for number, step, zero in zip(wide, steps, zeros, strict=True)
     ]
     for name in LEVELS:
-        mechanism = MarginalCounts(plan.parameters["noise"][name], codec.schema.max_rows_per_unit, len(wide))
-        curator.discretise(cell_map(drafts, None), [codec.class_count, *(draft.outcomes for draft in drafts)])
-        counts = curator.marginal_counts(name, mechanism, [(number + 1,) for number in range(len(drafts))]).value
+        question = Counts.of_cliques(
+            cell_map(drafts, None),
+            cells_of(drafts, codec.class_count),
+            [(number + 1,) for number in range(len(drafts))],
+            plan.parameters["noise"][name],
+            codec.schema.max_rows_per_unit,
+        )
+        counts = curator.ask(name, question).value
         drafts = [
-            recut(draft, settle(draft, part.astype(float), mechanism.deviation), step, intervals)
+            recut(draft, settle(draft, part.astype(float), question.deviations[0]), step, intervals)
             for draft, part, step in zip(drafts, counts, steps, strict=True)
         ]
     found = list(nodes)
@@ -351,14 +360,12 @@ def positive(node: Node, mass: np.ndarray) -> np.ndarray:
     return kept if node.share is not None else kept + 1e-3 * max(float(kept.mean()), 1.0)
 
 
-def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Any:
-    """The public map of encoded rows and classes to cells: node 0 is the class, then the columns."""
+def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Step:
+    """Map of a row to cells: node 0 is the class, then the columns."""
+    each = [None] * len(nodes) if groups is None else groups
+    return joined(Label(), *(node.cell(grouping) for node, grouping in zip(nodes, each, strict=True)))
 
-    def cells(rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        found = [np.asarray(classes, np.int64)]
-        for number, node in enumerate(nodes):
-            outcome = np.asarray(node.outcome(rows), np.int64)
-            found.append(outcome if groups is None else groups[number].cell[outcome])
-        return np.stack(found, axis=1)
 
-    return cells
+def cells_of(nodes: list[Node], classes: int) -> tuple[int, ...]:
+    """Outcomes of the class and of every column."""
+    return (classes, *(node.outcomes for node in nodes))

@@ -21,6 +21,7 @@ import numpy as np
 
 from understudy.generators.moments import LATENT, Cells, energy, latent_densities
 from understudy.private import Curator
+from understudy.questions.row_maps import Entry, Label, Places, joined
 from understudy.recipes.footing import ROOM, SPREAD, clipped_means
 from understudy.recipes.start import garrote
 
@@ -60,15 +61,9 @@ def ask_margins(
     centre = np.tile(start, (classes, 1))
     total, trust = np.zeros((classes, len(kept) + 2 * d)), np.zeros(classes)
     for purpose in purposes:
-
-        def features(rows: Any, label: Any, centre: np.ndarray = centre) -> np.ndarray:
-            z = own.footing.scores(rows)
-            seen = np.asarray(rows, np.float64)[:, kept] - centre[label][:, kept]
-            return np.concatenate([seen, weight * z, weight * SPREAD * (np.abs(z) - own.expected)], axis=1)
-
-        means, error = clipped_means(
-            curator, own.codec.schema, purpose, noise[purpose], features, radius, own.counts, labelled=True
-        )
+        z, seen = own.footing.scores, Places(kept) - Entry(Label(), centre[:, kept])
+        features = joined(seen, weight * z, weight * SPREAD * (abs(z) - own.expected))
+        means, error = clipped_means(curator, own.codec.schema, purpose, noise[purpose], features, radius, own.counts)
         means[:, : len(kept)] += centre[:, kept]
         total += means / error[:, None] ** 2
         trust += 1.0 / error**2

@@ -9,11 +9,11 @@ columns half-way between numbers, so that a cell can be a single number. Rows wh
 column's cells. Many columns of the same kind and the same public bounds (samples of a signal, pixels) share one distribution:
 their counts are averaged, and the whole group costs as much as one column; what a column has of its own is the fourth answer.
 Continuous columns are often cut off or scaled to their bounds, so each bound is a cell of its own, of width zero. Sensitivity:
-one cell of every column or group, norm sqrt(columns + blocks) per row, clipped to that per unit (`NoisySum`).
+one cell of every column or group and row, a unit's rows sharing one count (`understudy.questions.counts`).
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dp_accounting as dpa
 import numpy as np
@@ -25,9 +25,8 @@ from understudy.generators.moments import LATENT, STEP, Observed, believed, jame
 from understudy.marginals import Marginals, cumulative
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.private.mechanisms.group_sum import GroupSum
-from understudy.private.mechanisms.noisy_sum import FeatureMap, NoisySum
-from understudy.private.mechanisms.second_moments import ClassFeatureMap
+from understudy.questions import Counts, Sums
+from understudy.questions.row_maps import Constant, Cuts, Equals, Label, LookUp, Outcomes, Present, Step, joined
 from understudy.schema import Codec, Schema
 
 PURPOSES = ("column cells 1", "column cells 2", "column marginals")
@@ -51,9 +50,10 @@ class Footing(NamedTuple):
     flags: np.ndarray  # int [d]: the coordinate that says a numeric value is missing, -1 where there is none
     group: np.ndarray  # int [d]: columns with the same number share cells and distribution
 
-    def cells(self, rows: np.ndarray) -> np.ndarray:
-        """Cell of every numeric value, -1 where it is missing."""
-        return cells_of(rows, self.marginals.numeric, self.flags, self.marginals.edges)
+    @property
+    def cells(self) -> Cuts:
+        """Map of a row to the cell of every numeric value, -1 where it is missing."""
+        return cuts(self.marginals.numeric, self.flags, self.marginals.edges)
 
     @property
     def levels(self) -> np.ndarray:
@@ -61,18 +61,15 @@ class Footing(NamedTuple):
         cdf = self.marginals.cdf.astype(np.float64)
         return score(0.5 * (cdf[:, 1:] + cdf[:, :-1]))
 
-    def scores(self, rows: np.ndarray) -> np.ndarray:
-        """z of every numeric value: the score of its cell, so that a value many rows share stands in the middle of its share.
+    @property
+    def scores(self) -> Step:
+        """Map of a row to z of every numeric value: the score of its cell, so that a value many rows share stands in the middle of
+        its share.
 
         Scores are a function of the cell alone, because that is what makes the model's own expectation of z exact
         (`score_of_latent`) wherever in a cell the rows are. 0 for missing values.
         """
-        return self.scores_of_cells(self.cells(rows))
-
-    def scores_of_cells(self, cell: np.ndarray) -> np.ndarray:
-        levels = self.levels
-        z = np.take_along_axis(levels.T, np.maximum(cell, 0), axis=0) if len(levels) else np.zeros(cell.shape)
-        return np.where(cell < 0, 0.0, z)
+        return LookUp(self.cells, tuple(self.levels))
 
     def score_of_latent(self, latent: np.ndarray) -> np.ndarray:
         """[points, d]: what z a standard normal latent value becomes in each column once it went through cells and back."""
@@ -114,37 +111,69 @@ def ask_footing(
     heads = Heads.of(codec.blocks, codec.width)
     numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
     discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
-    blocks = sum(block.head != "numeric" for block in codec.blocks)
+    blocks = [(block.start, block.size) for block in codec.blocks if block.head != "numeric"]
     flags, steps, group = describe(codec)
     groups = int(group.max()) + 1 if len(group) else 0
     sigma = [plan.parameters["noise"].get(purpose, math.nan) for purpose in purposes]
-    norm = math.sqrt(max(groups + blocks, 1))
-    size = int(np.clip(2.0 * math.sqrt(rows / (sigma[-1] * norm)), 4, 40))
+    max_rows = codec.schema.max_rows_per_unit
+    size = int(np.clip(2.0 * math.sqrt(rows / (sigma[-1] * math.sqrt(max(groups + len(blocks), 1)))), 4, 40))
     edges = first_edges(steps, size)
     prior = np.diff(edges, axis=1)
     for number in range(2):
         if groups == 0:
             break
-        features = counter(numeric, flags, edges, group, np.zeros(0, np.int32), math.sqrt(groups))
-        found = curator.feature_sum(purposes[number], NoisySum(sigma[number]), features, pooled=True).value[0]
-        counts = found.reshape(groups, size)[group] * math.sqrt(groups)
+        question = one_way(numeric, flags, edges, group, [], sigma[number], max_rows)
+        counts = averages(curator.ask(purposes[number], question).value, question)[group]
         mass = blend(counts, prior * rows, sigma[number] * math.sqrt(groups))
         edges, prior = recut(edges, mass, steps, size)
     edges, prior, size = *with_bounds(edges, prior, steps), size + 2
-    features = counter(numeric, flags, edges, group, discrete, norm)
-    found = curator.feature_sum(purposes[2], NoisySum(sigma[2]), features, pooled=True).value[0] * norm
+    question = one_way(numeric, flags, edges, group, blocks, sigma[2], max_rows)
+    found = curator.ask(purposes[2], question).value if question.tables else []
+    noise = sigma[2] * math.sqrt(max(len(question.tables), 1))
+    outcomes = found[groups:]
+    if max_rows > 1 and outcomes:  # a unit's rows share one count: these add up to units, not to rows
+        rows = float(np.clip(np.mean([part.sum() for part in outcomes]), 1.0, rows))
     cdf = np.zeros((0, size + 1))
     if groups:
-        counts = found[: groups * size].reshape(groups, size)[group]
-        cdf = cumulative(blend(counts, prior * rows, sigma[2] * norm) + 1e-7 * rows)
+        counts = averages(found[:groups], question)[group]
+        cdf = cumulative(blend(counts, prior * rows, noise) + 1e-7 * rows)
         edges, cdf = between_bounds(edges, cdf, steps)
     rates = np.full(codec.width, 0.5)
-    rates[discrete] = category_rates(found[groups * size :], discrete, codec, rows, sigma[2] * norm)
+    ones = [part if size > 1 else part[1:] for part, (_, size) in zip(outcomes, blocks, strict=True)]
+    rates[discrete] = category_rates(np.concatenate([np.zeros(0), *ones]), discrete, codec, rows, noise)
     marginals = Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
     footing = Footing(marginals, flags, group)
     if not wide(codec.schema) or COLUMN_SHAPES not in plan.parameters["noise"]:
         return footing
     return ask_shapes(curator, codec.schema, footing, rows, plan.parameters["noise"][COLUMN_SHAPES])
+
+
+def one_way(
+    numeric: np.ndarray,
+    flags: np.ndarray,
+    edges: np.ndarray,
+    group: np.ndarray,
+    blocks: list[tuple[int, int]],
+    sigma: float,
+    max_rows: int,
+) -> Counts:
+    """A table of cells for every group of numeric columns, and one of outcomes for every discrete block (start, size)."""
+    starts, sizes = (np.asarray([block[i] for block in blocks], int) for i in range(2))
+    cells = joined(cuts(numeric, flags, edges), Outcomes(starts, sizes))
+    counted = (*([edges.shape[1] - 1] * len(numeric)), *(max(int(size), 2) for size in sizes))
+    pooled = [tuple((int(node),) for node in np.flatnonzero(group == number)) for number in range(len(set(group)))]
+    single = [((len(numeric) + number,),) for number in range(len(blocks))]
+    return Counts(cells, counted, (*pooled, *single), sigma, max_rows, share=True)
+
+
+def averages(found: list[np.ndarray], question: Counts) -> np.ndarray:
+    """Counts of groups over the number of their columns: all have the same noise then."""
+    return np.stack([part / len(table) for part, table in zip(found, question.tables, strict=False)])
+
+
+def cuts(numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray) -> Cuts:
+    """Each bound may be a cell of width zero: a value on the lower one is in cell 0."""
+    return Cuts(numeric, tuple(np.asarray(edges, np.float64)[:, 1:-1]), flags, lowest=True)
 
 
 def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, sigma: float) -> Footing:
@@ -156,12 +185,10 @@ def ask_shapes(curator: Curator, schema: Schema, footing: Footing, rows: float, 
     ends = np.stack([marginals.cdf[:, 1], 1.0 - marginals.cdf[:, -2]]).astype(np.float64)
     last = marginals.edges.shape[1] - 2
 
-    def features(rows: Any) -> np.ndarray:
-        cell = footing.cells(rows)
-        z, present = footing.scores_of_cells(cell), cell >= 0
-        low, high = (np.where(present, (cell == at) - end, 0.0) for at, end in zip((0, last), ends, strict=True))
-        return np.concatenate([z, SPREAD * (np.abs(z) - size) * present, BOUND * low, BOUND * high], axis=1)
-
+    cell = footing.cells
+    z, present = LookUp(cell, tuple(footing.levels)), Present(cell)
+    low, high = ((Equals(cell, at) - end) * present for at, end in zip((0, last), ends, strict=True))
+    features = joined(z, SPREAD * ((abs(z) - size) * present), BOUND * low, BOUND * high)
     variance = square + SPREAD**2 * (square - size**2) + BOUND**2 * (ends * (1.0 - ends)).sum(axis=0)
     radius = ROOM * math.sqrt(float(variance.sum()))
     means, error = clipped_means(curator, schema, COLUMN_SHAPES, sigma, features, radius, np.array([rows]))
@@ -190,30 +217,20 @@ def clipped_means(
     schema: Schema,
     purpose: str,
     sigma: float,
-    features: FeatureMap | ClassFeatureMap,
+    features: Step,
     radius: float,
     counts: np.ndarray,
-    *,
-    labelled: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noisy means [classes, width] of feature vectors clipped at `radius`, over `counts` rows, and their error [classes].
 
-    One count: one mean for all classes. `labelled`: features of a row and its class. Clipping shortens units of several rows;
-    a constant coordinate counts how many rows are left of them.
+    One count: one mean for all classes. Clipping shortens units of several rows; a constant coordinate counts how many rows are
+    left of them.
     """
     constant = 0.0 if schema.unit is None else PRESENCE * radius
     length = math.hypot(radius, constant)
-
-    def vectors(*row_and_class: Any) -> np.ndarray:
-        found = features(*row_and_class)
-        present = np.full((len(found), 1 if constant else 0), constant)
-        return np.concatenate([found, present], axis=1) / length
-
-    if labelled:
-        grouped = GroupSum(sigma, len(counts))
-        sums = curator.group_sum(purpose, grouped, lambda rows, label: (label, vectors(rows, label))).value * length
-    else:
-        sums = curator.feature_sum(purpose, NoisySum(sigma), vectors, pooled=len(counts) == 1).value * length
+    vector = (joined(features, Constant(np.asarray([constant]))) if constant else features) / length
+    group = Label() if len(counts) > 1 else None
+    sums = curator.ask(purpose, Sums(vector, len(counts), sigma, group)).value * length
     if constant:
         counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
     return sums / counts[:, None], sigma * length / counts
@@ -358,32 +375,3 @@ def category_rates(ones: np.ndarray, discrete: np.ndarray, codec: Codec, rows: f
             share = np.maximum(share, min(floor, 0.5 / block.size))
             rates[own] = share / share.sum()
     return rates
-
-
-def cells_of(rows: np.ndarray, numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    cell = np.zeros((len(rows), len(numeric)), np.int64)
-    for j, column in enumerate(numeric):
-        found = np.searchsorted(edges[j], rows[:, column], side="right") - 1
-        cell[:, j] = np.where(rows[:, column] <= 0.0, 0, np.clip(found, 0, edges.shape[1] - 2))
-        if flags[j] >= 0:
-            cell[rows[:, flags[j]] > 0.5, j] = -1
-    return cell
-
-
-def counter(
-    numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray, group: np.ndarray, discrete: np.ndarray, norm: float
-) -> Any:
-    """Feature map: one cell of every column (averaged over a group) and the outcomes of discrete columns, over `norm`."""
-    groups, size = (int(group.max()) + 1 if len(group) else 0), edges.shape[1] - 1
-    share = 1.0 / np.maximum(np.bincount(group, minlength=1), 1)
-
-    def features(rows: Any) -> np.ndarray:
-        found = np.zeros((len(rows), groups * size + len(discrete)))
-        cell = cells_of(rows, numeric, flags, edges)
-        for j in range(len(numeric)):
-            present = np.flatnonzero(cell[:, j] >= 0)
-            found[present, group[j] * size + cell[present, j]] += share[group[j]]
-        found[:, groups * size :] = rows[:, discrete]
-        return found / norm
-
-    return features

@@ -271,7 +271,7 @@ class GPate(Estimator):
         """No marginals are paid for: pictures, which have a footing of their own, and the published setting."""
         image, moments = self._image(codec.schema), None
         marginals = public_footing(heads) if image is None else picture_footing(heads)
-        curator.view(marginals)
+        curator.see(marginals.row_map)
         if self.choices(codec.schema).moments_share:
             moments = ask_moments(curator, codec, marginals, counts, plan)
         start = starting_point(heads, marginals, moments, codec.class_count)

@@ -173,7 +173,7 @@ class GradientGan(Estimator):
         heads = Heads.of(codec.blocks, codec.width)
         if self.start == "none":
             marginals = public_marginals(heads)
-            curator.view(marginals)
+            curator.see(marginals.row_map)
             start = starting_point(heads, marginals, None, codec.class_count)
         else:
             marginals, start = ask_start(curator, codec, counts, plan)

@@ -16,14 +16,12 @@ noise. Everything else is post-processing (`generators.pictures`).
 """
 
 import math
-from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Plan
 from understudy.estimator import Announced, Opening
-from understudy.generators.frequencies import Frequencies, Shape, on_grid
 from understudy.generators.picture_training import conv_weights
 from understudy.generators.pictures import (
     Maker,
@@ -34,13 +32,12 @@ from understudy.generators.pictures import (
     covariances,
     factor,
     flat_weights,
-    nearest,
     spectral,
 )
 from understudy.private import Curator
-from understudy.private.mechanisms.group_sum import GroupSum
-from understudy.private.mechanisms.noisy_sum import NoisySum
-from understudy.private.mechanisms.second_moments import SecondMoments
+from understudy.questions import Counts, Products, Step, Sums
+from understudy.questions.frequencies import Frequencies, Shape, on_grid
+from understudy.questions.row_maps import Constant, Cosines, Entry, Label, LengthCells, Nearest, Places, joined
 from understudy.recipes.footing import clipped_means
 from understudy.schema import Codec, Schema
 
@@ -101,11 +98,12 @@ class PictureSums:
         self.frequencies = Frequencies.of(shape)
         self.largest = math.sqrt(math.prod(shape))
         self.near = min(NEAR, self.frequencies.count)
-        curator.see(self.frequencies.coefficients)  # on the grid, so exact as 32-bit floats too
+        # On the grid, so exact as 32-bit floats too.
+        curator.see(Cosines(shape, self.frequencies.count))
 
-    def low(self, rows: Any, count: int) -> np.ndarray:
-        """The lowest frequencies of rows as the curator sees them from now on."""
-        return np.asarray(rows[:, :count], np.float64)
+    def low(self, count: int) -> Step:
+        """The lowest frequencies of a row as the curator sees it from now on."""
+        return Places(np.arange(count))
 
     def ask(self) -> Mixture:
         mean = self.ask_mean()
@@ -122,15 +120,14 @@ class PictureSums:
     def ask_mean(self) -> np.ndarray:
         grey = self.frequencies.coefficients(np.full((1, math.prod(self.frequencies.shape)), 0.5))[0]
         everyone = np.asarray([self.counts.sum()])
-        features = lambda rows: self.low(rows, len(grey)) - grey  # noqa: E731
+        features = self.low(len(grey)) - grey
         radius = 0.5 * self.largest * 1.001  # the basis is orthonormal up to its rounding
         return grey + clipped_means(self.curator, self.schema, MEAN, self.noise[MEAN], features, radius, everyone)[0][0]
 
     def ask_radius(self, mean: np.ndarray) -> float:
         """Nearly all pictures lie within it, around the mean."""
         centre = on_grid(mean)
-        features = lambda rows: size_cells(self.low(rows, len(centre)) - centre, self.largest)  # noqa: E731
-        sizes = self.curator.feature_sum(SIZES, NoisySum(self.noise[SIZES]), features, pooled=True).value[0]
+        sizes = self.ask_sizes(SIZES, self.low(len(centre)) - centre, 1)[0]
         return reach(sizes, self.noise[SIZES], self.largest) or 0.4 * self.largest
 
     def ask_class_means(self, mean: np.ndarray, radius: float) -> np.ndarray:
@@ -138,20 +135,17 @@ class PictureSums:
         if CLASS_MEANS not in self.noise:
             return np.zeros((1, len(mean)))
         centre, sigma = on_grid(mean), self.noise[CLASS_MEANS]
-        features = lambda rows: self.low(rows, len(centre)) - centre  # noqa: E731
+        features = self.low(len(centre)) - centre
         means, error = clipped_means(self.curator, self.schema, CLASS_MEANS, sigma, features, radius, self.counts)
         return believed(means, error[:, None])
 
     def ask_spread(self, centre: np.ndarray, radius: float) -> np.ndarray:
         """Covariance within classes, all together, of the nearest frequencies [near, near]."""
-        mechanism = SecondMoments(self.noise[PRODUCTS], pooled=True, diagonal=True)
-
-        def features(rows: Any, label: Any) -> np.ndarray:
-            return (self.low(rows, self.near) - centre[label, : self.near]) / radius
-
-        sums = self.curator.second_moments(PRODUCTS, mechanism, features).value[0]
+        features = (self.low(self.near) - Entry(Label(), centre[:, : self.near])) / radius
+        question = Products(features, 1, self.noise[PRODUCTS], diagonal=True)
+        sums = self.curator.ask(PRODUCTS, question).value[0]
         scale = radius**2 / self.counts.sum()
-        return spectral(symmetric(sums, self.near) * scale, mechanism.deviation * scale)
+        return spectral(symmetric(sums, self.near) * scale, question.deviation * scale)
 
     # -- groups ------------------------------------------------------------------------------------------------------------
     def first_groups(self, centre: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -171,19 +165,9 @@ class PictureSums:
         moved[:, : self.near] += np.concatenate([books[size] for size in groups.tolist()])
         return owner, moved
 
-    def group_of(self, owner: np.ndarray, centre: np.ndarray) -> Any:
-        """Public map from coefficients and classes to groups."""
-        near = centre[:, : self.near]
-        own = [np.flatnonzero(owner == c) for c in range(len(self.counts))]
-
-        def groups(z: np.ndarray, label: Any) -> np.ndarray:
-            found = np.zeros(len(z), np.int64)
-            for c, numbers in enumerate(own):
-                rows = np.flatnonzero(label == c)
-                found[rows] = numbers[nearest(z[rows, : self.near], near[numbers])]
-            return found
-
-        return groups
+    def group_of(self, owner: np.ndarray, centre: np.ndarray) -> Step:
+        """Map of a row to its group: the nearest centre of its class."""
+        return Nearest(self.low(self.near), centre[:, : self.near], owner)
 
     def ask_groups(
         self, purpose: str, owner: np.ndarray, centre: np.ndarray, radius: float, count: int
@@ -191,15 +175,10 @@ class PictureSums:
         """Centres moved to the mean of their group's pictures, in `count` frequencies, and the groups' shares of their class."""
         sigma, constant = self.noise[purpose], PRESENCE * radius
         length, centre = math.hypot(radius, constant), on_grid(centre)
-        group_of = self.group_of(owner, centre)
-
-        def features(rows: Any, label: Any) -> tuple[np.ndarray, np.ndarray]:
-            z = self.low(rows, max(count, self.near))
-            group = group_of(z, label)
-            away = z[:, :count] - centre[group, :count]
-            return group, np.concatenate([away, np.full((len(z), 1), constant)], axis=1) / length
-
-        sums = self.curator.group_sum(purpose, GroupSum(sigma, len(owner)), features).value * length
+        group = self.group_of(owner, centre)
+        away = self.low(count) - Entry(group, centre[:, :count])
+        vector = joined(away, Constant(np.asarray([constant]))) / length
+        sums = self.curator.ask(purpose, Sums(vector, len(owner), sigma, group)).value * length
         even = (self.counts / np.bincount(owner))[owner]
         rows = sums[:, -1] / constant
         if self.schema.unit is not None:  # clipping shortens units of several rows: only shares are known
@@ -213,45 +192,40 @@ class PictureSums:
     # -- within groups -------------------------------------------------------------------------------------------------------
     def ask_products(self, owner: np.ndarray, centre: np.ndarray, radius: float) -> np.ndarray:
         """Covariance of the pictures of a class around their groups' centres [classes, kept, kept]."""
-        classes, group_of = len(self.counts), self.group_of(owner, centre)
-        mechanism = SecondMoments(self.noise[CLASS_PRODUCTS], diagonal=True)
-        typical = float(np.median(self.counts)) / mechanism.sigma
+        classes, sigma = len(self.counts), self.noise[CLASS_PRODUCTS]
+        typical = float(np.median(self.counts)) / sigma
         most = min(self.frequencies.count, int(math.sqrt(2 * MOST_NUMBERS / classes)))
         kept = int(np.clip(SHARPNESS * math.sqrt(typical), min(8, most), most))
 
-        def residual(rows: Any, label: Any) -> np.ndarray:
-            z = self.low(rows, max(kept, self.near))
-            return z[:, :kept] - centre[group_of(z, label), :kept]
-
+        residual = self.low(kept) - Entry(self.group_of(owner, centre), centre[:, :kept])
         radii, sizes = self.ask_radii(residual, radius)
-        features = lambda rows, label: residual(rows, label) / radii[label][:, None]  # noqa: E731
-        sums = self.curator.second_moments(CLASS_PRODUCTS, mechanism, features).value
+        question = Products(residual / Entry(Label(), radii[:, None]), classes, sigma, diagonal=True)
+        sums = self.curator.ask(CLASS_PRODUCTS, question).value
         noisy, error = [], []
         for own, count, reached, size in zip(sums, self.counts, radii, sizes, strict=True):
             matrix, scale = symmetric(own, kept), reached**2 / count
             if self.schema.unit is not None:  # what clipping took from units of several rows is known from the sizes
                 scale *= float(np.clip(size / max(np.trace(matrix) * scale, 1e-12), 1.0, self.schema.max_rows_per_unit))
             noisy.append(matrix * scale)
-            error.append(mechanism.deviation * scale)
+            error.append(question.deviation * scale)
         return covariances(np.stack(noisy), np.asarray(error), self.counts / self.counts.sum())
 
-    def ask_radii(self, residual: Any, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    def ask_sizes(self, purpose: str, away: Step, classes: int) -> np.ndarray:
+        """Noisy histogram of lengths [classes, cells]."""
+        cells, rows = joined(Label(), LengthCells(away, CELLS, self.largest)), self.schema.max_rows_per_unit
+        sizes, clique = (max(classes, 1), len(CELLS) - 1), (0, 1) if classes > 1 else (1,)
+        question = Counts.of_cliques(cells, sizes, [clique], self.noise[purpose], rows, share=True)
+        return np.asarray(self.curator.ask(purpose, question).value[0], np.float64).reshape(classes, -1)
+
+    def ask_radii(self, residual: Step, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Clipping radius and mean squared size of the residuals of every class."""
         sigma, classes = self.noise[RESIDUALS], len(self.counts)
-        features = lambda rows, label: (label, size_cells(residual(rows, label), self.largest))  # noqa: E731
-        sums = self.curator.group_sum(RESIDUALS, GroupSum(sigma, classes), features).value
+        sums = self.ask_sizes(RESIDUALS, residual, classes)
         common = reach(sums.sum(axis=0), sigma * math.sqrt(classes), self.largest) or radius
         radii = np.asarray([reach(own, sigma, self.largest) or common for own in sums])
         middle = np.minimum(0.5 * (CELLS[1:] + CELLS[:-1]) * self.largest, radii[:, None])
         kept = np.maximum(sums, 0.0) + 1e-9
         return radii, (kept * middle**2).sum(axis=1) / kept.sum(axis=1)
-
-
-def size_cells(away: np.ndarray, largest: float) -> np.ndarray:
-    """One-hot cell of every row's length."""
-    length = np.sqrt((away**2).sum(axis=1)) / largest
-    cell = np.clip(np.searchsorted(CELLS, length, side="right") - 1, 0, len(CELLS) - 2)
-    return np.eye(len(CELLS) - 1)[cell]
 
 
 def reach(counts: np.ndarray, sigma: float, largest: float) -> float:

@@ -16,13 +16,15 @@ from understudy.accounting import Plan
 from understudy.estimator import Announced, Estimator, Opening, check_positive
 from understudy.generators.marginal_model import MarginalGenerator
 from understudy.private import Curator
-from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.questions import Clique, Counts
+from understudy.questions.counts import deviation
 from understudy.recipes.cells import (
     Conditional,
     Grouping,
     announce_cells,
     assemble,
     cell_map,
+    cells_of,
     cut,
     interval_count,
     learned_columns,
@@ -57,15 +59,14 @@ class Independent(Estimator):
         groups: list[Grouping] = []
         masses: list[np.ndarray] = []
         if nodes:
-            mechanism = MarginalCounts(
-                plan.parameters["noise"][ONE_WAY], codec.schema.max_rows_per_unit, learned_columns(codec.schema)
-            )
-            rows = float(counts.sum())
-            nodes = cut(curator, codec, nodes, plan, interval_count(rows, mechanism.deviation))
-            curator.discretise(cell_map(nodes, None), [codec.class_count, *(node.outcomes for node in nodes)])
-            cliques = [(number + 1,) for number in range(len(nodes))]
-            found = curator.marginal_counts(ONE_WAY, mechanism, cliques).value
-            masses = [settle(node, part, mechanism.deviation) for node, part in zip(nodes, found, strict=True)]
+            sigma, max_rows = plan.parameters["noise"][ONE_WAY], codec.schema.max_rows_per_unit
+            noise = deviation(sigma, len(nodes), max_rows)
+            nodes = cut(curator, codec, nodes, plan, interval_count(float(counts.sum()), noise))
+            cliques: list[Clique] = [(number + 1,) for number in range(len(nodes))]
+            sizes = cells_of(nodes, codec.class_count)
+            question = Counts.of_cliques(cell_map(nodes, None), sizes, cliques, sigma, max_rows)
+            found = curator.ask(ONE_WAY, question).value
+            masses = [settle(node, part, noise) for node, part in zip(nodes, found, strict=True)]
             groups = [Grouping(np.arange(node.outcomes), node.outcomes) for node in nodes]
         drawn = [Conditional(number + 1, (), mass) for number, mass in enumerate(masses)]
         network = assemble(nodes, groups, masses, drawn)

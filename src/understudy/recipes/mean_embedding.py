@@ -8,14 +8,14 @@ chosen so that the generator needs no training: with z the normal score of a val
     class pairs      sum of e e^T,  e = (a z, x - p) - model mean of the class      dependence between columns
 
 and the generator is the latent normal that has these moments (`understudy.generators.moments`). Every sum is one Gaussian
-answer of norm at most 1 per unit (`NoisySum`, `SecondMoments`); the clipping radii come from what was released before and
+answer of norm at most 1 per unit (`understudy.questions`); the clipping radii come from what was released before and
 from public values, and the shares of the budget from public values only. With so few rows that products would be noise, all
 three answers ask for class means (`understudy.recipes.few_rows`).
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import dp_accounting as dpa
 import numpy as np
@@ -41,8 +41,8 @@ from understudy.generators.moments import (
 from understudy.generators.pictures import Maker
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.private.mechanisms.noisy_sum import NoisySum
-from understudy.private.mechanisms.second_moments import SecondMoments
+from understudy.questions import Clique, Counts, Products, Step
+from understudy.questions.row_maps import Entry, Label, Places, joined
 from understudy.recipes.few_rows import ask_margins, few_rows
 from understudy.recipes.footing import (
     PURPOSES,
@@ -51,8 +51,8 @@ from understudy.recipes.footing import (
     Footing,
     announce_footing,
     ask_footing,
-    cells_of,
     clipped_means,
+    cuts,
     wide,
 )
 from understudy.recipes.image_embedding import announce_pictures, begin_pictures, picture_shape
@@ -148,12 +148,14 @@ class Embedding:
         self.expected = self.base @ np.abs(self.score)
         self.blocks = [(block.start, block.size) for block in codec.blocks if block.head != "numeric"]
 
-    def vector(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(a z, x - p) in the codec's order, and z."""
-        z = self.footing.scores(rows)
-        whole = np.asarray(rows, np.float64) - self.rates
-        whole[:, self.numeric] = NUMERIC * z
-        return whole, z
+    @property
+    def vector(self) -> Step:
+        """Map of a row to (x - p, a z), in the order `order` of the codec's places."""
+        return joined(Places(self.discrete) - self.rates[self.discrete], NUMERIC * self.footing.scores)
+
+    @property
+    def order(self) -> np.ndarray:
+        return np.concatenate([self.discrete, self.numeric]).astype(int)
 
     # -- class moments -------------------------------------------------------------------------------------------------
     def ask_moments(self, curator: Curator, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,12 +166,9 @@ class Embedding:
         radius = NUMERIC**2 * square.sum() + spread**2 * (square - self.expected**2).sum() + outcomes.sum()
         radius = ROOM * math.sqrt(radius + 0.05 * len(self.blocks))
 
-        def features(rows: Any) -> np.ndarray:
-            whole, z = self.vector(rows)
-            return np.concatenate([whole, spread * (np.abs(z) - self.expected)], axis=1)
-
+        features = joined(self.vector, spread * (abs(self.footing.scores) - self.expected))
         means, error = clipped_means(curator, self.codec.schema, MOMENTS, sigma, features, radius, self.counts)
-        return means[:, :width], means[:, width:] / spread, error
+        return means[:, np.argsort(self.order)], means[:, width:] / spread, error
 
     # -- class cells -----------------------------------------------------------------------------------------------------
     def ask_cells(self, curator: Curator, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -178,19 +177,14 @@ class Embedding:
         size = max(2, min(marginals.edges.shape[1] - 1, MOST_CELLS // max(d, 1)))
         cdf = marginals.cdf.astype(np.float64)
         kept = np.stack([merged(own, size) for own in cdf])
-        edges, norm = np.take_along_axis(marginals.edges, kept, axis=1), math.sqrt(d)
-
-        def features(rows: Any) -> np.ndarray:
-            cell = cells_of(rows, self.numeric, self.footing.flags, edges)
-            found = np.zeros((len(rows), d * size))
-            for j in range(d):
-                present = np.flatnonzero(cell[:, j] >= 0)
-                found[present, j * size + cell[present, j]] = 1.0 / norm
-            return found
-
-        sums = curator.feature_sum(CELLS, NoisySum(sigma), features).value * norm
-        counted = sums.reshape(len(self.counts), d, size)
-        noise = sigma * norm
+        edges = np.take_along_axis(marginals.edges, kept, axis=1)
+        cells = joined(Label(), cuts(self.numeric, self.footing.flags, edges))
+        sizes = (len(self.counts), *([size] * d))
+        cliques: list[Clique] = [(0, j + 1) for j in range(d)]
+        rows = self.codec.schema.max_rows_per_unit
+        question = Counts.of_cliques(cells, sizes, cliques, sigma, rows, share=True)
+        counted = np.stack(curator.ask(CELLS, question).value, axis=1)
+        noise = question.deviations[0]
         total = np.maximum(counted.sum(axis=2), noise * math.sqrt(size))  # rows whose value is not missing
         latent = ndtri(np.clip(np.take_along_axis(cdf, kept, axis=1), 1e-9, 1.0 - 1e-9))
         return counted / total[:, :, None], noise / total, latent
@@ -253,11 +247,10 @@ class Embedding:
         pooled = classes == 1 or classes * width * (width - 1) // 2 > MOST_PRODUCTS
         radius = ROOM * np.sqrt(variance.sum(axis=1))
 
-        def features(rows: Any, label: Any) -> np.ndarray:
-            return (self.vector(rows)[0] - mean[label]) / radius[label][:, None]
-
-        mechanism = SecondMoments(sigma, pooled)
-        sums = curator.second_moments(PAIRS, mechanism, features).value
+        features = (self.vector - Entry(Label(), mean[:, self.order])) / Entry(Label(), radius[:, None])
+        question = Products(features, 1 if pooled else classes, sigma)
+        sums = curator.ask(PAIRS, question).value
+        back = np.ix_(np.argsort(self.order), np.argsort(self.order))
         weight = self.counts / self.counts.sum()
         counts = self.counts.sum(keepdims=True) if pooled else self.counts
         inside = variance / radius[:, None] ** 2
@@ -267,9 +260,10 @@ class Embedding:
         for own, count, var in zip(sums, counts, inside, strict=True):
             matrix = np.zeros((width, width))
             matrix[np.triu_indices(width, 1)] = own[:-1] / count
-            error, trace = mechanism.deviation / count, 4.0 * own[-1] / count
+            matrix = (matrix + matrix.T)[back]
+            error, trace = question.deviation / count, 4.0 * own[-1] / count
             undo = np.clip(var.sum() / trace, 1.0, 2.0) if trace > 8.0 * error else 1.0  # what clipping took
-            matrices.append(undo * (matrix + matrix.T) * mask)
+            matrices.append(undo * matrix * mask)
             deviations.append(undo * error)
         errors = np.asarray(deviations)
         share = np.ones(1) if pooled else weight

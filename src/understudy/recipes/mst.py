@@ -22,8 +22,8 @@ from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator, Opening, check_positive
 from understudy.private import Curator
-from understudy.private.mechanisms.exponential_choice import ExponentialChoice
-from understudy.private.mechanisms.marginal_counts import MarginalCounts
+from understudy.questions import Counts, MarginalChoice
+from understudy.questions.counts import deviation
 from understudy.recipes.by_class import (
     Start,
     announce_start,
@@ -80,14 +80,14 @@ class Mst(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
         columns = learned_columns(codec.schema)
-        pairs = MarginalCounts(noise.get(PAIRS, 1.0), max_rows, max(columns - 1, 1))
-        most = cells_in_pairs(counts, pairs.deviation, self.noise_per_cell, self.most_cells)
+        per_count = deviation(noise.get(PAIRS, 1.0), max(columns - 1, 1), max_rows)
+        most = cells_in_pairs(counts, per_count, self.noise_per_cell, self.most_cells)
         start = ask_start(curator, codec, counts, plan, most)
         if columns > 1:
-            choice = ExponentialChoice(noise[EDGES], max_rows)
-            chosen = spanning_tree(curator, choice, start)
-            found = curator.marginal_counts(PAIRS, pairs, chosen).value
-            measured = [Measured(clique, part, pairs.deviation) for clique, part in zip(chosen, found, strict=True)]
+            chosen = spanning_tree(curator, start, noise[EDGES], max_rows)
+            pairs = Counts.of_cliques(start.cells, tuple(start.sizes), chosen, noise[PAIRS], max_rows)
+            found = curator.ask(PAIRS, pairs).value
+            measured = [Measured(clique, part, per_count) for clique, part in zip(chosen, found, strict=True)]
             start = start._replace(measured=[*start.measured, *measured])
         return start.opening(codec, fit_model(start.sizes, start.measured, start.total, self.steps))
 
@@ -95,7 +95,7 @@ class Mst(Estimator):
         return []
 
 
-def spanning_tree(curator: Curator, choice: ExponentialChoice, start: Start) -> list[Clique]:
+def spanning_tree(curator: Curator, start: Start, sigma: float, max_rows: int) -> list[Clique]:
     """Kruskal's algorithm with private choices: one edge after the other between parts that are not connected yet."""
     columns = len(start.nodes)
     shares = given_class(start)
@@ -106,8 +106,11 @@ def spanning_tree(curator: Curator, choice: ExponentialChoice, start: Start) -> 
     independent = {clique: independence(rows, shares, clique) for clique in candidates}
     while len(chosen) < columns - 1:
         open_pairs = [clique for clique in candidates if part[clique[1] - 1] != part[clique[2] - 1]]
-        estimates = [independent[clique] for clique in open_pairs]
-        number = curator.choose_marginal(EDGES, choice, open_pairs, estimates, [0] * len(open_pairs)).value
+        estimates, ones = tuple(independent[clique] for clique in open_pairs), (1,) * len(open_pairs)
+        choice = MarginalChoice(
+            start.cells, tuple(start.sizes), tuple(open_pairs), estimates, (0,) * len(ones), ones, sigma, max_rows
+        )
+        number = curator.ask(EDGES, choice).value
         _, a, b = open_pairs[number]
         kept, gone = part[a - 1], part[b - 1]
         part = [kept if label == gone else label for label in part]

@@ -34,10 +34,10 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) ->
     rows, noise, moments = float(counts.sum()), plan.parameters["noise"], None
     if MOMENTS in noise and small(codec, rows, noise[MOMENTS]):
         marginals, start = small_start(curator, codec, counts, plan)
-        curator.view(marginals)
+        curator.see(marginals.row_map)
         return marginals, start
     marginals = ask_marginals(curator, codec, rows, codec.schema.max_rows_per_unit, plan)
-    curator.view(marginals)
+    curator.see(marginals.row_map)
     if MOMENTS in noise:
         moments = ask_moments(curator, codec, marginals, counts, plan)
     return marginals, starting_point(Heads.of(codec.blocks, codec.width), marginals, moments, codec.class_count)

@@ -18,8 +18,8 @@ from understudy.estimator import Announced, Estimator, Opening, check_choice, ch
 from understudy.generators.pate_gan import PateGanGenerator
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.private.mechanisms.categories import LARGEST_LIST
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.questions.categories import LARGEST_LIST
 from understudy.recipes.opening import ask_start
 from understudy.recipes.start import announce_start
 from understudy.schema import Codec, Schema

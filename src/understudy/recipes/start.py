@@ -9,7 +9,6 @@ Everything computed from them here (shrinkage, thresholds, standard errors) is p
 """
 
 import math
-from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
@@ -21,8 +20,9 @@ from understudy.generators.copula import Start
 from understudy.marginals import Marginals, refine, settle, shrink_rates
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.private.mechanisms.column_histograms import ColumnHistograms
-from understudy.private.mechanisms.noisy_sum import NoisySum
+from understudy.questions import Counts, Sums
+from understudy.questions.counts import deviation as deviation_of
+from understudy.questions.row_maps import Constant, Cuts, Outcomes, Places, joined
 from understudy.schema import Codec, Schema
 
 LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
@@ -57,22 +57,38 @@ def ask_marginals(curator: Curator, codec: Codec, rows: float, max_rows: int, pl
     heads = Heads.of(codec.blocks, codec.width)
     numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
     discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
-    blocks = sum(block.head != "numeric" for block in heads.blocks)
+    columns = len(numeric) + sum(block.head != "numeric" for block in heads.blocks)
     noise = [plan.parameters["noise"].get(level(i), math.nan) for i in range(len(LEVELS))]
-    cells = cell_count(rows, noise[-1] * max_rows * math.sqrt(max(len(numeric) + blocks, 1)))
+    cells = cell_count(rows, deviation_of(noise[-1], max(columns, 1), max_rows))
     edges = np.tile(np.linspace(0.0, 1.0, cells + 1), (len(numeric), 1))
     for number in range(len(LEVELS) - 1):
         if len(numeric) == 0:
             break
-        mechanism = ColumnHistograms(noise[number], max_rows, len(numeric))
-        counts = curator.column_cells(level(number), mechanism, numeric, edges).value
-        edges = refine(edges, counts, mechanism.deviation)
-    mechanism = ColumnHistograms(noise[-1], max_rows, len(numeric) + blocks)
-    counts, ones = curator.column_marginals(level(len(LEVELS) - 1), mechanism, numeric, edges, discrete).value
-    cdf = settle(counts, mechanism.deviation) if len(numeric) else np.zeros((0, cells + 1))
+        question = one_way(numeric, edges, [], noise[number], max_rows)
+        counts = np.stack(curator.ask(level(number), question).value)
+        edges = refine(edges, counts, question.deviations[0])
+    blocks = [(block.start, block.size) for block in heads.blocks if block.head != "numeric"]
+    question = one_way(numeric, edges, blocks, noise[-1], max_rows)
+    found = curator.ask(level(len(LEVELS) - 1), question).value if question.tables else []
+    deviation = question.deviations[0] if question.tables else 1.0
+    cdf = settle(np.stack(found[: len(numeric)]), deviation) if len(numeric) else np.zeros((0, cells + 1))
+    ones = [part if size > 1 else part[1:] for part, (_, size) in zip(found[len(numeric) :], blocks, strict=True)]
     rates = np.full(codec.width, 0.5)
-    rates[discrete] = shrink_rates(ones, rows, mechanism.deviation)
+    rates[discrete] = shrink_rates(np.concatenate([np.zeros(0), *ones]), rows, deviation)
     return Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
+
+
+def one_way(
+    numeric: np.ndarray, edges: np.ndarray, blocks: list[tuple[int, int]], sigma: float, max_rows: int
+) -> Counts:
+    """Counts of the cells of every numeric coordinate and of the outcomes of every discrete block (start, size)."""
+    starts, sizes = (np.asarray([block[i] for block in blocks], int) for i in range(2))
+    cells = joined(
+        Cuts(numeric, tuple(edges[:, 1:-1]), np.full(len(numeric), -1)),
+        Outcomes(starts, sizes),
+    )
+    counted = (*([edges.shape[1] - 1] * len(numeric)), *(max(int(size), 2) for size in sizes))
+    return Counts.of_cliques(cells, counted, [(node,) for node in range(len(counted))], sigma, max_rows)
 
 
 def cell_count(rows: float, deviation: float) -> int:
@@ -92,17 +108,14 @@ def ask_moments(
         0.25 * norm if by_unit else 0.0
     )  # of a constant that counts units per class, where rows are averaged per unit
 
-    def features(rows: Any) -> Any:
-        v = np.asarray(rows, np.float64)
-        constant = np.full((len(v), 1), weight)
-        return np.concatenate([v, SECOND_MOMENT * (v[:, numeric] ** 2 - 1.0), constant], axis=1) / norm
-
-    mechanism = NoisySum(plan.parameters["noise"][MOMENTS], average=by_unit)
-    released = curator.feature_sum(MOMENTS, mechanism, features).value
+    own = Places(numeric)
+    vector = joined(Places(), SECOND_MOMENT * (own * own - 1.0), Constant(np.asarray([weight]))) / norm
+    sigma = plan.parameters["noise"][MOMENTS]
+    released = curator.ask(MOMENTS, Sums.by_class(vector, codec.class_count, sigma, average=by_unit)).value
     sums = released[:, :-1]
     if by_unit:
         counts = np.maximum(released[:, -1] * norm / weight, 1.0)
-    error = mechanism.sigma * norm / counts[:, None]
+    error = sigma * norm / counts[:, None]
     means = sums * norm / counts[:, None]
     first = garrote(means[:, :width], error)
     second = garrote(means[:, width:] / SECOND_MOMENT, error / SECOND_MOMENT, strength=2.0)

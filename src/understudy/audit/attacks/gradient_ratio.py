@@ -22,8 +22,8 @@ import numpy as np
 
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.private import NoiseSource
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, asked
-from understudy.schema import Encoded
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class WatchedGradient:
     """A mechanism beside the exact sums over D' and D. Its answer carries the ratio."""
 
     inner: NoisyGradient
-    sides: tuple[tuple[Encoded, Any], ...] = field(default=(), compare=False)
+    sides: tuple[Blocks, ...] = field(default=(), compare=False)
 
     @property
     def program(self) -> "WatchedGradient":
@@ -43,9 +43,9 @@ class WatchedGradient:
     def tape(self, rounds: int, noise: NoiseSource) -> Any:
         return self.inner.tape(rounds, noise)
 
-    def prepare(self, encoded: Encoded, units: Any, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
-        own, held = self.inner.prepare(encoded, units, row_level, noise)
-        return (own, *(self.inner.prepare(*side, row_level, noise)[0] for side in self.sides)), held
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        own, held = self.inner.prepare(blocks, noise)
+        return (own, *(self.inner.prepare(side, noise)[0] for side in self.sides)), held
 
     def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
         held, said = self.inner.answer(data[0], held, query, noise, key)

@@ -33,12 +33,14 @@ from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
 from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
-from understudy.generators.pate_gan import Judgement
-from understudy.private import Curator, Mechanism, NoiseSource
+from understudy.private import Curator, Mechanism, NoiseSource, Release
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import program
-from understudy.schema import Codec, Encoded
+from understudy.questions.rounds import Judgement
+from understudy.questions import Step
+from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks
 SHARP = 1e-3  # scale that is assumed where a mechanism draws no noise
@@ -116,6 +118,26 @@ class Overheard(Curator):
         self.real, self.last = real, last
         self.witnesses = [Witness(table, real, scales) for table in tables]
 
+    def adopt(self, codec: Codec) -> Release[None]:
+        for one in (*self.witnesses, self.real):
+            release = one.adopt(codec)
+        return release
+
+    def see(self, row_map: Step) -> Release[None]:
+        for one in (*self.witnesses, self.real):
+            release = one.see(row_map)
+        return release
+
+    def ask(self, purpose: str, question: Any) -> Release[Any]:
+        release: Release[Any] | None = None
+        with contextlib.suppress(Enough):
+            release = self.real.ask(purpose, question)
+        for witness in self.witnesses:
+            witness.ask(purpose, question)
+        if release is None or len(self.real.transcript) == self.last:
+            raise Enough
+        return release
+
     @property
     def ratio(self) -> float:
         """Log-likelihood ratio of all answers whose noise is known."""
@@ -124,25 +146,6 @@ class Overheard(Curator):
         return sum((log_ratio(a.heard, b.exact, a.exact, a.scale, a.gaussian) for a, b in known), 0.0)
 
 
-def passed_on(name: str) -> Any:
-    def ask(self: Overheard, *arguments: Any, **named: Any) -> Any:
-        release, over = None, False
-        try:
-            release = getattr(self.real, name)(*arguments, **named)
-        except Enough:
-            over = True
-        for witness in self.witnesses:
-            getattr(witness, name)(*arguments, **named)
-        if over or len(self.real.transcript) == self.last:
-            raise Enough
-        return release
-
-    return ask
-
-
-for _name, _value in list(vars(Curator).items()):
-    if callable(_value) and not _name.startswith("_") and _name != "converse":
-        setattr(Overheard, _name, passed_on(_name))
 
 
 def flat(value: Any) -> np.ndarray | None:
@@ -197,7 +200,7 @@ class Watched:
     inner: Mechanism
     gaussian: bool
     scale: float  # of the noise on the tape
-    sides: tuple[tuple[Encoded, Any], ...] = field(default=(), compare=False)
+    sides: tuple[Blocks, ...] = field(default=(), compare=False)
 
     @property
     def program(self) -> "Watched":
@@ -209,9 +212,9 @@ class Watched:
     def tape(self, rounds: int, noise: NoiseSource) -> Any:
         return self.inner.tape(rounds, noise)
 
-    def prepare(self, encoded: Encoded, units: Any, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
-        own = self.inner.prepare(encoded, units, row_level, noise)
-        both = [self.inner.prepare(*side, row_level, noise) for side in self.sides]
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        own = self.inner.prepare(blocks, noise)
+        both = [self.inner.prepare(side, noise) for side in self.sides]
         return tuple(zip(own, *both, strict=True))  # type: ignore[return-value]
 
     def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
@@ -277,9 +280,9 @@ def watcher(pair: Pair, canary: bool) -> Watch:
         votes = isinstance(mechanism, TeacherVotes) and mechanism.answers != "label"
         if not votes and not (canary and isinstance(mechanism, NoisyGradient)):
             return opening  # not linear in its noise, or compiled at great cost
-        plain = [(table._encode(codec), table._unit_ids()) for table in tables]
-        viewed = opening.marginals is not None and curator._encoded is not curator._rows()._encode(codec)
-        sides = tuple((seen(encoded, opening) if viewed else encoded, units) for encoded, units in plain)
+        plain = [table._blocks(codec) for table in tables]
+        viewed = opening.marginals is not None and curator._blocks is not curator._rows()._blocks(codec)
+        sides = tuple(side.seen(opening.marginals.row_map) if viewed else side for side in plain)  # type: ignore[union-attr]
         generator, hints = opening.generator, opening.hints
         if isinstance(mechanism, NoisyGradient):
             still = Listener(Still(generator))
@@ -300,13 +303,10 @@ def kept_tables(pair: Pair) -> tuple[KeptTable, KeptTable]:
     return KeptTable(pair.without, pair.schema), KeptTable(pair.with_, pair.schema)
 
 
-def seen(encoded: Encoded, opening: Opening) -> Encoded:
-    return encoded._replace(rows=opening.marginals.view(encoded.rows))  # type: ignore[union-attr]
-
-
-def direction(sides: tuple[tuple[Encoded, Any], ...]) -> np.ndarray:
+def direction(sides: tuple[Blocks, ...]) -> np.ndarray:
     """The target's row, made as long as 1: what D has and D' has not."""
-    row = sides[1][0].rows[-1] if len(sides[1][0].rows) else np.ones(sides[1][0].rows.shape[1], np.float32)
+    rows = sides[1].gathered().rows
+    row = rows[-1] if len(rows) else np.ones(rows.shape[1], np.float32)
     return row / max(float(np.linalg.norm(row)), 1e-6)
 
 

@@ -39,12 +39,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from understudy.errors import UsageError
-from understudy.generators.gradients import Question
 from understudy.private import stream
+from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.sampling import Members, Units, by_unit, pieces
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.questions.rounds import GradientQuery
 
 RowLoss = Callable[[Any, Float[Array, " width"], Int[Array, ""]], Float[Array, ""]]
 FINENESS = 1024.0  # answers are multiples of the noise's deviation divided by this
@@ -74,11 +73,11 @@ class NoisyGradient:
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return stream.secrets_of_rounds(rounds, noise)
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
-        return by_unit(encoded, units), ()
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        return by_unit(blocks), ()
 
     def answer(
-        self, data: Units, held: Any, query: Question, noise: Int[Array, " words"], key: PRNGKeyArray
+        self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
         """The noisy gradient of the loss that is asked about, flat, padded to the length of the longest one."""
         reserved = stream.normal_words(longest(query))
@@ -132,12 +131,12 @@ class NoisyGradient:
         return jnp.round(noisy / grid) * grid
 
 
-def longest(query: Question) -> int:
+def longest(query: GradientQuery) -> int:
     """Coordinates of the longest gradient that can be asked for."""
     return max(int(ravel_pytree(weights)[0].shape[0]) for weights in query.weights)
 
 
-def asked(query: Question, of: Callable[[int, Any], Float[Array, " own"]]) -> Float[Array, " coordinates"]:
+def asked(query: GradientQuery, of: Callable[[int, Any], Float[Array, " own"]]) -> Float[Array, " coordinates"]:
     """`of(phase, weights)` for the phase that is asked about, padded to a common length."""
     most = longest(query)
 

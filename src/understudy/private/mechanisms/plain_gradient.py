@@ -12,13 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from understudy.generators.gradients import Question
 from understudy.private import stream
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import RowLoss, asked, summed
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.sampling import Members, Units, by_unit
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.questions.rounds import GradientQuery
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ class PlainGradient:
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return stream.secrets_of_rounds(rounds, noise)
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Any, Any]:
-        return by_unit(encoded, units), ()
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        return by_unit(blocks), ()
 
     def answer(
-        self, data: Units, held: Any, query: Question, noise: Int[Array, " words"], key: PRNGKeyArray
+        self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
         chosen = stream.coins(stream.words(noise, data.size.shape[0]), self.rate)
 

@@ -20,12 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from understudy.generators.g_pate import Directions, Probe
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.teacher_gradients import Ensembles, TeacherGradients
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Shards
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.questions.rounds import Directions, Probe
 
 ORDERS = np.concatenate([np.arange(1.25, 10, 0.25), np.arange(10, 64), np.arange(64, 513, 8)]).astype(np.float32)
 BEST = -1e8  # least log q: beyond it float32 loses what is added to it
@@ -43,10 +42,8 @@ class PublishedGradients:
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return self.directions.tape(rounds, noise)
 
-    def prepare(
-        self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource
-    ) -> tuple[Shards, tuple[Ensembles, Any]]:
-        shards, ensembles = self.directions.prepare(encoded, units, row_level, noise)
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, tuple[Ensembles, Any]]:
+        shards, ensembles = self.directions.prepare(blocks, noise)
         return shards, (ensembles, np.zeros((len(self.directions.teachers), len(ORDERS)), np.float32))
 
     def answer(

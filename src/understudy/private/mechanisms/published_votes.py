@@ -19,12 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from understudy.generators.pate_gan import Judgement
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Shards
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.questions.rounds import Judgement
 
 ORDERS = 100
 FINE = 1 << 10  # steps per vote of the noise grid: the paper's noise can be smaller than one vote
@@ -44,8 +43,8 @@ class PublishedVotes:
         shape = (rounds, 2, 1, self.votes.judged)
         return noise.draw("laplace", FINE / self.inverse_scale, shape)
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Shards, Any]:
-        shards, teachers = self.votes.prepare(encoded, units, row_level, noise)
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Any]:
+        shards, teachers = self.votes.prepare(blocks, noise)
         return shards, (teachers, np.zeros(ORDERS, np.float32))
 
     def answer(

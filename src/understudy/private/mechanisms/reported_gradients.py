@@ -27,12 +27,11 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.accounting import pate2018, smooth
-from understudy.generators.g_pate import Directions, Probe
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.teacher_gradients import Ensembles, TeacherGradients
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Shards
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.questions.rounds import Directions, Probe
 
 
 class Counted(NamedTuple):
@@ -62,8 +61,8 @@ class ReportedGradients:
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return self.directions.tape(rounds, noise)
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Shards, Counted]:
-        shards, ensembles = self.directions.prepare(encoded, units, row_level, noise)
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Counted]:
+        shards, ensembles = self.directions.prepare(blocks, noise)
         counts = self.directions.teachers
         coin = np.frombuffer(noise.secret(smooth.COIN), np.uint8)
         gaps = jnp.zeros((len(counts), max(counts) + 1), jnp.int32)

@@ -35,11 +35,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from understudy.accounting.filter import noise_for
-from understudy.generators.g_pate import Directions, Probe
+from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.partition import Shards, assign_teachers, build_shards
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.private.partition import Shards, deal
+from understudy.questions.rounds import Directions, Probe
 
 Weights = dict[str, Array]
 Histograms = Int[Array, "groups judged projected bins"]
@@ -107,20 +106,12 @@ class TeacherGradients:
         test = noise.draw("gaussian", self.sigma_test, (*shape, 1))
         return np.concatenate([test, noise.draw("gaussian", self.sigma_answer, (*shape, self.bins))], axis=-1)
 
-    def prepare(
-        self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource
-    ) -> tuple[Shards, Ensembles]:
-        rows, groups = encoded.rows, encoded.classes
-        if self.labels:
-            rows = np.concatenate([rows, np.eye(self.labels, dtype=np.float32)[encoded.classes]], axis=1)
-            groups = np.zeros_like(encoded.classes)
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Ensembles]:
         counts = np.asarray(self.teachers, np.int32)
-        teacher = assign_teachers(units, row_level, groups, counts, noise)
         most = int(counts.max())
-        most = (
-            -(-most // self.chunk) * self.chunk if most > self.chunk else most
-        )  # whole chunks; who is not there has no vote
-        shards = build_shards(rows, groups, teacher, len(counts), most, self.capacity, noise)
+        if most > self.chunk:  # whole chunks; who is not there has no vote
+            most = -(-most // self.chunk) * self.chunk
+        shards = deal(blocks, counts, self.capacity, noise, most=most, labels=self.labels)
         # All teachers start alike, from a key that has nothing to do with any row.
         weights = self.network.init(jax.random.key(int.from_bytes(noise.secret(4), "little")))
         every = jax.tree.map(lambda w: jnp.broadcast_to(w, (len(counts), most, *w.shape)), weights)

@@ -29,11 +29,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from understudy.generators.pate_gan import Judgement
+from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, Kind, NoiseSource
-from understudy.private.partition import Shards, assign_teachers, build_shards
-from understudy.private.table import UnitIds
-from understudy.schema import Encoded
+from understudy.private.partition import Shards, deal
+from understudy.questions.rounds import Judgement
 
 Answers = Literal["score", "share", "label"]
 LEVELS = {"score": 255, "share": 1, "label": 1}
@@ -80,13 +79,12 @@ class TeacherVotes:
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return noise.draw(self.kind, self.scale * self.levels, (rounds, len(self.teachers), self.judged))
 
-    def prepare(self, encoded: Encoded, units: UnitIds, row_level: bool, noise: NoiseSource) -> tuple[Shards, Teachers]:
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Teachers]:
         counts = np.asarray(self.teachers, np.int32)
-        teacher = assign_teachers(units, row_level, encoded.classes, counts, noise)
         most = int(counts.max())
-        shards = build_shards(encoded.rows, encoded.classes, teacher, len(counts), most, self.capacity, noise)
-        width = encoded.rows.shape[1]
-        weight, bias = np.zeros((len(counts), most, width), np.float32), np.zeros((len(counts), most), np.float32)
+        shards = deal(blocks, counts, self.capacity, noise)
+        weight = np.zeros((len(counts), most, blocks.width), np.float32)
+        bias = np.zeros((len(counts), most), np.float32)
         return shards, Teachers(jnp.asarray(weight), jnp.asarray(bias))
 
     def answer(

@@ -11,29 +11,34 @@ A rare category stays unnamed; its rows become `other`.
 """
 
 import math
-from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import dp_accounting as dpa
 from scipy import stats
 
 from understudy.accounting import EpsilonDeltaDpEvent
-from understudy.private.noise import NoiseSource
-from understudy.private.table import UnitIds
 
 LARGEST_LIST = 1000
 
 
-@dataclass(frozen=True)
-class PrivateCategories:
+@dataclass(frozen=True, eq=False)
+class ColumnCategories:
+    """One thresholded answer: the common values of the columns that share a list."""
+
+    columns: tuple[str, ...]
     sigma: float
     delta: float
-    keys_per_unit: int  # rows of a unit x columns that share the list
+    rows_per_unit: int
 
     @property
     def event(self) -> dpa.DpEvent:
         threshold = EpsilonDeltaDpEvent(0.0, self.delta)
         return dpa.ComposedDpEvent([dpa.GaussianDpEvent(self.sigma), threshold])
+
+    @property
+    def keys_per_unit(self) -> int:
+        return self.rows_per_unit * len(self.columns)
 
     @property
     def scale(self) -> float:
@@ -44,20 +49,5 @@ class PrivateCategories:
         """Smallest integer t with k Pr[1 + Z >= t] <= delta': a key of one unit passes with probability at most delta'."""
         return 2 + math.ceil(self.scale * float(stats.norm.isf(self.delta / self.keys_per_unit)))
 
-    def release(self, values: list[str], units: UnitIds, noise: NoiseSource) -> tuple[str, ...]:
-        """The keys that pass, in alphabetical order, at most `LARGEST_LIST` of the largest."""
-        counts = Counter(value for value, _ in set(zip(values, units.tolist(), strict=True)))
-        keys = sorted(key for key in counts if is_unicode(key))
-        noisy = noise.draw("gaussian", self.scale, (len(keys),))
-        totals = [(counts[key] + int(extra), key) for key, extra in zip(keys, noisy, strict=True)]
-        passing = [(total, key) for total, key in totals if total >= self.threshold]
-        return tuple(sorted(key for _, key in sorted(passing, reverse=True)[:LARGEST_LIST]))
-
-
-def is_unicode(key: str) -> bool:
-    """Half a surrogate pair is no text: no file could hold such a category. Decided key by key, so sensitivities stay."""
-    try:
-        key.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    def read(self, released: Any) -> tuple[str, ...]:
+        return tuple(released)

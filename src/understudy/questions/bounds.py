@@ -13,46 +13,47 @@ Datetimes are cut into years from 1900 to 2100 instead.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.private.noise import IntArray, NoiseSource
-
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-
 _HALF_OCTAVES = np.arange(-40, 101)  # cells from 2^-20 (about 1e-6) to 2^50 (about 1e15)
 _POSITIVE = 2.0 ** (_HALF_OCTAVES / 2)
-NUMBERS: Floats = np.concatenate([-_POSITIVE[::-1], _POSITIVE])
-YEARS: Floats = (np.arange(1900, 2101).astype("U").astype("datetime64[Y]").astype("datetime64[s]")).astype(np.float64)
+NUMBERS: np.ndarray = np.concatenate([-_POSITIVE[::-1], _POSITIVE])
+YEARS: np.ndarray = (np.arange(1900, 2101).astype("U").astype("datetime64[Y]").astype("datetime64[s]")).astype(float)
 THRESHOLD = 4.0
 
 
-@dataclass(frozen=True)
-class PrivateBounds:
+@dataclass(frozen=True, eq=False)
+class ColumnBounds:
+    """One Gaussian answer: a range that covers the bulk of the columns' values."""
+
+    columns: tuple[str, ...]
     sigma: float
-    max_rows_per_unit: int
-    columns: int
+    rows_per_unit: int
     datetimes: bool = False
+    whole: bool = False  # integer columns: bounds go outwards to whole numbers
 
     @property
     def event(self) -> dpa.DpEvent:
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
-    def edges(self) -> Floats:
+    def edges(self) -> np.ndarray:
         return YEARS if self.datetimes else NUMBERS
 
-    def release(self, values: Floats, noise: NoiseSource) -> tuple[float, float]:
-        """`values` are all numbers of the group's columns, flattened; nulls and infinities are left out."""
-        deviation = self.sigma * self.max_rows_per_unit * self.columns
-        finite, cells = values[np.isfinite(values)], len(self.edges) - 1
-        cell = np.clip(np.searchsorted(self.edges, finite, side="right") - 1, 0, cells - 1)
-        counts = np.bincount(cell, minlength=cells)
-        return covering(self.edges, counts + noise.draw("gaussian", deviation, (cells,)), THRESHOLD * deviation)
+    @property
+    def deviation(self) -> float:
+        return self.sigma * self.rows_per_unit * len(self.columns)
+
+    def read(self, released: Any) -> tuple[float, float]:
+        """Lower and upper from noisy counts of all cells."""
+        lower, upper = covering(self.edges, np.asarray(released, np.int64), THRESHOLD * self.deviation)
+        return (float(np.floor(lower)), float(np.ceil(upper))) if self.whole else (lower, upper)
 
 
-def covering(edges: Floats, noisy: IntArray, threshold: float) -> tuple[float, float]:
+def covering(edges: np.ndarray, noisy: np.ndarray, threshold: float) -> tuple[float, float]:
     """Outer edges of the cells whose noisy count passes; the cell around zero counts as the number zero."""
     passing = np.flatnonzero(noisy > threshold)
     if len(passing) == 0:

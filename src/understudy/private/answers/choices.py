@@ -1,0 +1,46 @@
+"""The exponential mechanism over marginals (`understudy.questions.choices`), exact on integer scores.
+
+The exact counts are those of `counts.py`; the curator keeps them, because choices look at the same marginals again and again.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp
+
+from understudy.private.answers.counts import Exact, cell_numbers, count_block, nothing
+from understudy.private.mapping import Block, apply
+from understudy.private.noise import IntArray, NoiseSource
+from understudy.questions import MarginalChoice
+
+
+def start(question: MarginalChoice, width: int) -> Exact:
+    return nothing(question.sizes, question.candidates)
+
+
+def add(question: MarginalChoice, total: Exact, block: Block) -> None:
+    count_block(cell_numbers(apply(question.cells, block), question.sizes), question.sizes, total)
+
+
+def release(question: MarginalChoice, total: Exact, noise: NoiseSource) -> int:
+    public = zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True)
+    scores = [w * score(total[clique], estimate, penalty) for clique, estimate, penalty, w in public]
+    return noisy_max(scores, question.scale, noise)
+
+
+def score(counts: IntArray, estimate: Any, penalty: int) -> int:
+    """L1 distance of integer counts, less a public penalty."""
+    return int(np.abs(counts.ravel() - np.asarray(estimate, np.int64).ravel()).sum()) - penalty
+
+
+def noisy_max(scores: Sequence[int], scale: float, noise: NoiseSource) -> int:
+    """The number of the chosen candidate."""
+    if noise.void_reason:  # seeded, for tests: the same distribution from a reproducible generator
+        seed = int.from_bytes(noise.secret(16), "little")
+        gumbel = np.random.default_rng(seed).gumbel(0.0, scale, len(scores))
+        return int(np.argmax(np.asarray(scores, np.float64) + gumbel))
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    # With zero-concentrated divergence as its measure OpenDP's noisy max is the Gumbel one: the exponential mechanism.
+    choose = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    return int(choose([int(value) for value in scores]))

@@ -1,0 +1,70 @@
+"""Exact counts of marginals (`understudy.questions.counts`)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from understudy.private.mapping import Block, apply
+from understudy.private.noise import IntArray, NoiseSource
+from understudy.questions import Clique, Counts
+
+Exact = dict[Clique, IntArray]
+
+
+def cliques(question: Any) -> list[Clique]:
+    return list(dict.fromkeys(clique for table in question.tables for clique in table))
+
+
+def start(question: Counts, width: int) -> Exact:
+    return nothing(question.sizes, cliques(question))
+
+
+def nothing(sizes: Sequence[int], wanted: Sequence[Clique]) -> Exact:
+    return {clique: np.zeros(math.prod(sizes[node] for node in clique), np.int64) for clique in wanted}
+
+
+def add(question: Counts, total: Exact, block: Block) -> None:
+    weights = unit_shares(block, question.grid) if question.grid > 1 else None
+    count_block(cell_numbers(apply(question.cells, block), question.sizes), question.sizes, total, weights)
+
+
+def cell_numbers(cells: Any, sizes: Sequence[int]) -> Any:
+    """One valid cell per row and node, or -1, whatever the map returned."""
+    found = np.asarray(cells)
+    if found.ndim != 2 or found.shape[1] != len(sizes) or found.dtype.kind != "i":
+        raise RuntimeError("a map to cells must give one whole number per row and node")
+    return np.clip(found, -1, np.asarray(sizes, found.dtype)[None, :] - 1)
+
+
+def unit_shares(block: Block, grid: int) -> Any:
+    """Steps that each row of a unit counts: `grid // rows of the unit`, so that a unit's steps never exceed `grid`."""
+    if block.units is None:
+        return np.full(len(block), grid, np.int64)
+    return grid // np.bincount(block.units)[block.units]
+
+
+def count_block(cells: Any, sizes: Sequence[int], total: Exact, weights: Any = None) -> None:
+    """Add the rows' cells to every clique's counts; a row with a missing value is not counted there."""
+    absent = (cells < 0).any(axis=0) if len(cells) else np.zeros(len(sizes), bool)
+    for clique, counts in total.items():
+        number = cells[:, clique[0]].astype(np.int64)
+        for node in clique[1:]:
+            number *= sizes[node]
+            number += cells[:, node]
+        own = weights
+        if absent[list(clique)].any():
+            kept = (cells[:, list(clique)] >= 0).all(axis=1)
+            number, own = number[kept], None if weights is None else weights[kept]
+        found = np.bincount(number, own, minlength=len(counts))
+        counts += found if own is None else np.rint(found).astype(np.int64)  # below 2^53: exact
+
+
+def release(question: Counts, total: Exact, noise: NoiseSource) -> list[Any]:
+    released = []
+    for table, deviation in zip(question.tables, question.deviations, strict=True):
+        counts = sum((total[clique] for clique in table[1:]), total[table[0]])
+        noisy = counts + noise.draw("gaussian", question.grid * deviation, counts.shape)
+        released.append((noisy if question.grid == 1 else noisy / question.grid).tolist())
+    return released

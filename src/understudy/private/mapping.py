@@ -1,0 +1,207 @@
+"""Row maps carried out: the only code that applies a question to rows.
+
+A map comes as data (`understudy.questions.row_maps`). Every step below works on a block of rows element by element or row by row;
+the type of a step is looked up exactly, so a subclass, a closure or any other object from outside is refused and never gets an
+array.
+
+**Guarantee.** `apply(step, rows, classes)[i]` depends on row i alone, bit for bit: no step reduces over rows, and sums within
+a row run over contiguous memory, in an order that its width alone decides.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from understudy.questions import row_maps as maps
+from understudy.questions.frequencies import Frequencies
+from understudy.questions.row_maps import Step
+
+Array = Any
+
+
+class Block:
+    """Encoded rows of whole units. `rows[n, width]`, `classes[n]`; `units[n]` numbers their unit from 0, None: each its own."""
+
+    __slots__ = ("classes", "rows", "units")
+
+    def __init__(self, rows: Array, classes: Array, units: Array | None = None) -> None:
+        self.rows, self.classes, self.units = rows, classes, units
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def part(self, first: int, last: int) -> "Block":
+        units = None if self.units is None else self.units[first:last]
+        return Block(self.rows[first:last], self.classes[first:last], units)
+
+
+def apply(step: Step, block: Block) -> Array:
+    """The map's value for every row: [rows, numbers], whole numbers or in double precision."""
+    known: dict[int, Array] = {}
+
+    def of(inner: Step) -> Array:
+        if id(inner) not in known:
+            carry_out = STEPS.get(type(inner))
+            if carry_out is None:
+                raise RuntimeError(f"{type(inner).__name__} is no step of a row map that the wall knows")
+            known[id(inner)] = carry_out(inner, block, of)
+        return known[id(inner)]
+
+    with np.errstate(all="ignore"):  # a warning would depend on somebody's row
+        return of(step)
+
+
+def row_lengths(vectors: Array) -> Array:
+    """Squared length of every vector, each added up by itself."""
+    vectors = np.ascontiguousarray(vectors)
+    return (vectors * vectors).sum(axis=1)
+
+
+def _places(step: Any, block: Block, of: Any) -> Array:
+    rows = block.rows if step.index is None else block.rows[:, step.index]
+    return np.asarray(rows, np.float64)
+
+
+def _label(step: Any, block: Block, of: Any) -> Array:
+    return np.asarray(block.classes, np.int64)[:, None]
+
+
+def _constant(step: Any, block: Block, of: Any) -> Array:
+    return np.broadcast_to(np.asarray(step.value, np.float64)[None, :], (len(block), len(step.value)))
+
+
+def _joined(step: Any, block: Block, of: Any) -> Array:
+    parts = [of(part) for part in step.parts]
+    if all(part.dtype.kind == "i" for part in parts):
+        return cells_side_by_side(len(block), parts)
+    return np.concatenate(parts, axis=1) if parts else np.zeros((len(block), 0))
+
+
+def cells_side_by_side(rows: int, parts: list[Array]) -> Array:
+    """Columns contiguous: cells are counted column by column."""
+    found = np.empty((rows, sum(part.shape[1] for part in parts)), np.int32, order="F")
+    at = 0
+    for part in parts:
+        found[:, at : at + part.shape[1]] = part
+        at += part.shape[1]
+    return found
+
+
+def _cuts(step: Any, block: Block, of: Any) -> Array:
+    found = np.empty((len(block), len(step.places)), np.int32, order="F")
+    for j, (place, edges, missing) in enumerate(zip(step.places, step.edges, step.missing, strict=True)):
+        values = np.ascontiguousarray(block.rows[:, place])
+        cell = found[:, j]
+        cell[:] = np.searchsorted(edges, values.astype(np.float64), side="right")
+        if step.lowest:
+            cell[values <= 0.0] = 0
+        if missing >= 0:
+            cell[block.rows[:, missing] > 0.5] = -1
+    return found
+
+
+def _outcomes(step: Any, block: Block, of: Any) -> Array:
+    found = np.empty((len(block), len(step.starts)), np.int32, order="F")
+    for j, (start, size) in enumerate(zip(step.starts, step.sizes, strict=True)):
+        if size == 1:
+            found[:, j] = block.rows[:, start] > 0.5
+        else:
+            found[:, j] = block.rows[:, start : start + size].argmax(axis=1)
+    return found
+
+
+def _look_up(step: Any, block: Block, of: Any) -> Array:
+    cells = of(step.cells)
+    whole = all(table.dtype.kind == "i" for table in step.tables)
+    found = np.empty(cells.shape, np.int32 if whole else np.float64, order="F")
+    for j, table in enumerate(step.tables):
+        cell = cells[:, j]
+        if len(table):
+            found[:, j] = table[np.clip(cell, 0, len(table) - 1)]
+        found[cell < 0, j] = step.absent
+    return found
+
+
+def _entry(step: Any, block: Block, of: Any) -> Array:
+    return step.table[np.clip(of(step.number)[:, 0], 0, len(step.table) - 1)]
+
+
+def _equals(step: Any, block: Block, of: Any) -> Array:
+    return (of(step.cells) == step.number).astype(np.float64)
+
+
+def _present(step: Any, block: Block, of: Any) -> Array:
+    return (of(step.cells) >= 0).astype(np.float64)
+
+
+def _one_hot(step: Any, block: Block, of: Any) -> Array:
+    return np.eye(step.size)[np.clip(of(step.cell)[:, 0], 0, step.size - 1)]
+
+
+def _scores(step: Any, block: Block, of: Any) -> Array:
+    rows = block.rows
+    seen = ((rows - step.rates) / step.scales).astype(np.float32)
+    for position, column in enumerate(step.numeric):
+        share = np.interp(rows[:, column], step.edges[position], step.cdf[position])
+        seen[:, column] = np.clip(ndtri(share), -step.largest, step.largest)
+    return seen
+
+
+def _cosines(step: Any, block: Block, of: Any) -> Array:
+    return Frequencies(step.shape, step.count).coefficients(block.rows)
+
+
+def _nearest(step: Any, block: Block, of: Any) -> Array:
+    """|z - c|^2 up to |z|^2. Where all numbers are on the grid of `frequencies`, the products are exact in any order."""
+    z, found = of(step.of), np.zeros(len(block), np.int64)
+    for label in np.unique(step.owner):
+        own, rows = np.flatnonzero(step.owner == label), np.flatnonzero(block.classes == label)
+        centres = step.centres[own]
+        distance = (centres**2).sum(axis=1)[None, :] - 2.0 * z[rows] @ centres.T
+        found[rows] = own[distance.argmin(axis=1)]
+    return found[:, None]
+
+
+def _length_cells(step: Any, block: Block, of: Any) -> Array:
+    length = np.sqrt(row_lengths(of(step.of))) / step.largest
+    return np.clip(np.searchsorted(step.edges, length, side="right") - 1, 0, len(step.edges) - 2)[:, None]
+
+
+def _forest(step: Any, block: Block, of: Any) -> Array:
+    rows, number = np.asarray(block.rows, np.float32), np.arange(len(block))
+    total = np.zeros((len(block), step.trees[0].value.shape[1]))
+    for tree in step.trees:
+        node = np.zeros(len(block), np.int64)
+        while (inner := tree.feature[node] >= 0).any():
+            below = rows[number, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
+            node = np.where(inner, np.where(below, tree.left[node], tree.right[node]), node)
+        total += tree.value[node]
+    return total.argmax(axis=1)[:, None]
+
+
+STEPS: dict[type[Step], Callable[[Any, Block, Any], Array]] = {
+    maps.Places: _places,
+    maps.Label: _label,
+    maps.Constant: _constant,
+    maps.Plus: lambda step, block, of: of(step.left) + of(step.right),
+    maps.Minus: lambda step, block, of: of(step.left) - of(step.right),
+    maps.Times: lambda step, block, of: of(step.left) * of(step.right),
+    maps.Over: lambda step, block, of: of(step.left) / of(step.right),
+    maps.Magnitude: lambda step, block, of: np.abs(of(step.of)),
+    maps.Joined: _joined,
+    maps.Cuts: _cuts,
+    maps.Outcomes: _outcomes,
+    maps.LookUp: _look_up,
+    maps.Entry: _entry,
+    maps.Equals: _equals,
+    maps.Present: _present,
+    maps.OneHot: _one_hot,
+    maps.Scores: _scores,
+    maps.Cosines: _cosines,
+    maps.Nearest: _nearest,
+    maps.LengthCells: _length_cells,
+    maps.Forest: _forest,
+    maps.Same: lambda step, block, of: (of(step.left) == of(step.right)).astype(np.float64),
+}

@@ -1,0 +1,94 @@
+"""Noisy counts of several marginals in one answer: every histogram and contingency table that is ever asked for.
+
+A public map puts a row into one cell of every node (-1: its value is missing and it is not counted there). A *clique* is a tuple of
+nodes; its counts say how many rows fall into each combination of cells. A *table* adds up the counts of one or more cliques of the
+same shape (columns that share one distribution). With t tables, the i-th of c_i cliques, and at most m rows per unit,
+
+    release_i = counts_i + Z_i,      Z_i ~ discrete Gaussian of scale  m c_i sqrt(t) sigma   in every cell.
+
+**Sensitivity.** A row adds one to at most one cell of a clique, hence a vector of L2 norm at most c_i to table i (the worst case: all
+its cliques in one cell). Divided by c_i sqrt(t) and put side by side the tables of one row have norm at most 1, those of a unit's
+m rows at most m (triangle inequality). Noise of deviation m sigma on the divided counts is one Gaussian answer,
+`GaussianDpEvent(sigma)`, and multiplying back is the scale above.
+
+**Share.** With `share` every row of a unit of r rows counts G // r steps of a grid of G = 2^20, so that the weights of a unit add up to
+at most G whatever r is: the same proof with m = 1, in units of G. Counts then add up to units instead of rows.
+
+Cells are clipped to their node's size inside the wall, so no map can count a row twice.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.questions.row_maps import Label, Step
+
+Clique = tuple[int, ...]  # numbers of the nodes of a marginal
+GRID = 1 << 20  # steps of a unit's weight, where its rows share it
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """One Gaussian answer: exact integer counts with exact integer noise."""
+
+    cells: Step  # a cell of every node
+    sizes: tuple[int, ...]  # cells of every node
+    tables: tuple[tuple[Clique, ...], ...]
+    sigma: float
+    rows_per_unit: int
+    share: bool = False
+
+    @classmethod
+    def of_cliques(
+        cls,
+        cells: Step,
+        sizes: tuple[int, ...],
+        cliques: list[Clique],
+        sigma: float,
+        rows_per_unit: int,
+        *,
+        share: bool = False,
+    ) -> "Counts":
+        """A table for each clique."""
+        return cls(cells, sizes, tuple((clique,) for clique in cliques), sigma, rows_per_unit, share)
+
+    @property
+    def event(self) -> dpa.DpEvent:
+        return dpa.GaussianDpEvent(self.sigma)
+
+    @property
+    def grid(self) -> int:
+        """What one unit of weight is counted as."""
+        return GRID if self.share and self.rows_per_unit > 1 else 1
+
+    @property
+    def influence(self) -> int:
+        """How much a unit can add to one cell of one clique, in steps of the grid."""
+        return self.grid if self.share else self.rows_per_unit
+
+    @property
+    def deviations(self) -> tuple[float, ...]:
+        """Standard deviation of the noise on every count of each table."""
+        return tuple(deviation(self.sigma, len(self.tables), self.rows_per_unit, self.share, len(t)) for t in self.tables)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.sizes[node] for node in table[0]) for table in self.tables)
+
+    def read(self, released: list[Any]) -> list[np.ndarray]:
+        """The released counts as arrays, one for each table."""
+        kind = np.int64 if self.grid == 1 else np.float64
+        return [np.asarray(part, kind).reshape(shape) for part, shape in zip(released, self.shapes, strict=True)]
+
+
+def deviation(sigma: float, tables: int, rows_per_unit: int = 1, share: bool = False, cliques: int = 1) -> float:
+    """Noise on every count when so many tables are counted in one answer: known before the cells are."""
+    return sigma * math.sqrt(tables) * cliques * (1 if share else rows_per_unit)
+
+
+def class_counts(classes: int, sigma: float, rows_per_unit: int) -> Counts:
+    """The rows of every class; without a class label there is one bin, which is the noisy number of rows."""
+    return Counts.of_cliques(Label(), (classes,), [(0,)], sigma, rows_per_unit)
