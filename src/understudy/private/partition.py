@@ -31,7 +31,9 @@ class Shards(NamedTuple):
     mask: Floats
 
 
-def deal(blocks: Blocks, teachers: Ints, capacity: int, noise: NoiseSource, *, most: int = 0, labels: int = 0) -> Shards:
+def deal(
+    blocks: Blocks, teachers: Ints, capacity: int, noise: NoiseSource, *, most: int = 0, labels: int = 0
+) -> Shards:
     """Every row to a teacher of its class's ensemble, at most `capacity` rows each.
 
     `most`: places for teachers in every ensemble. `labels`: one ensemble for all classes, whose rows end in a one-hot label.

@@ -20,7 +20,9 @@ TICKS = 20
 Told = Callable[[float], None]
 
 
-def add_up(parts: Sequence[Callable[[], Iterable[Any]]], start: Callable[[], Any], add: Any, told: Told | None = None) -> Any:
+def add_up(
+    parts: Sequence[Callable[[], Iterable[Any]]], start: Callable[[], Any], add: Any, told: Told | None = None
+) -> Any:
     """`add(total, block)` for every block of every part."""
     ticker, queue, lock = Ticker(len(parts), told), iter(parts), Lock()
 

@@ -12,25 +12,15 @@ Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small f
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from understudy.private.blocks import Blocks, held
 from understudy.private.mapping import Block
-from understudy.private.units import bring_together
+from understudy.private.units import Part, Raw, Spread, bring_together
 from understudy.schema import Codec, Schema
-from understudy.schema.reading import Rows, open_table
+from understudy.schema.reading import Table, open_table
 
 IN_MEMORY = 1 << 28  # bytes of encoded rows
-
-
-class Raw(NamedTuple):
-    """Rows as they were read; `units` numbers their unit, None where every row is its own."""
-
-    rows: Rows
-    units: Any
-
-
-Part = Callable[[], Iterator[Raw]]
 
 
 class PrivateTable:
@@ -41,7 +31,8 @@ class PrivateTable:
     def __init__(self, source: Any, schema: Schema, folder: str | Path | None = None) -> None:
         """`folder`: where private files may be written if rows have to be brought together and do not fit into memory."""
         table = open_table(source, schema)
-        self._schema, self._spread = schema, None
+        self._schema = schema
+        self._spread: Spread | None = None
         if schema.unit is None:
             self._most_rows = table.most_rows
             self._parts: Sequence[Part] = [whole_rows(table, number) for number in range(table.parts)]
@@ -85,7 +76,7 @@ def encoded_part(part: Part, codec: Codec) -> Callable[[], Iterator[Block]]:
     return read
 
 
-def whole_rows(table: Any, number: int) -> Part:
+def whole_rows(table: Table, number: int) -> Part:
     def read() -> Iterator[Raw]:
         for rows in table.rows(number):
             yield Raw(rows, None)

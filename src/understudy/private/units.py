@@ -18,26 +18,39 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from understudy.private.blocks import unit_cuts
+from understudy.private.canonical import CanonicalRows, canonical
 from understudy.schema import Schema
-from understudy.schema.reading import Rows
+from understudy.schema.reading import Rows, Table
 
 IN_MEMORY = 4_000_000  # cells that may be brought together in memory
 ROWS_PER_FILE = 200_000
 BLOCK = 65_536
 PREFIX = "understudy-rows-"
+UNIT = "\x00unit"  # no column of a schema has a name with NUL in it
+
+
+class Raw(NamedTuple):
+    """Rows as they were read; `units` numbers their unit within the block, None where every row is its own."""
+
+    rows: Rows
+    units: Any
+
+
+Part = Callable[[], Iterator[Raw]]
 
 
 @dataclass
 class Spread:
-    """Parts of whole units; each yields (rows, number of each row's unit within the block)."""
+    """Parts of whole units, and the folder that holds them, if any."""
 
     most_rows: int
-    parts: list[Callable[[], Iterator[Any]]]
+    parts: list[Part]
     folder: Path | None = None
     closed: bool = field(default=False)
 
@@ -50,31 +63,24 @@ class Spread:
         self.close()
 
 
-def bring_together(table: Any, schema: Schema, folder: str | Path | None) -> Spread:
+def bring_together(table: Table, schema: Schema, folder: str | Path | None) -> Spread:
     """Group the rows of a source by unit, in memory or in private files."""
     key = secrets.token_bytes(32)
     cells = table.most_rows * len(schema.columns)
     if cells <= IN_MEMORY:
         blocks = [block for number in range(table.parts) for block in kept_blocks(table, number, schema, key)]
-        whole = concatenated(blocks, schema)
-        kept = at_most(whole, schema.max_rows_per_unit)
-        return Spread(kept.num_rows, [lambda: cut(kept, schema)])
+        kept = at_most(joined(blocks), schema.max_rows_per_unit)
+        return Spread(kept.num_rows, [lambda: cut(kept)])
     return spread(table, schema, folder, key)
 
 
-def kept_blocks(table: Any, number: int, schema: Schema, key: bytes) -> Iterator[pa.RecordBatch]:
+def kept_blocks(table: Table, number: int, schema: Schema, key: bytes) -> Iterator[pa.Table]:
     """Canonical rows of one part with their unit, rows without an id left out."""
     column = schema.column(schema.unit or "")
     for rows in table.rows(number):
         units, present = hash_units(rows.identities(column), key)
-        yield with_units(rows.canonical().take(pa.array(np.flatnonzero(present))), units[present])
-
-
-def with_units(batch: pa.RecordBatch, units: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([*batch.columns, pa.array(units)], [*batch.schema.names, UNIT])
-
-
-UNIT = "\x00unit"  # no column of a schema has a name with NUL in it
+        whole = canonical(rows, schema).append_column(UNIT, pa.array(units))
+        yield whole if present.all() else whole.filter(pa.array(present))
 
 
 def hash_units(ids: pa.Array, key: bytes) -> tuple[Any, Any]:
@@ -89,10 +95,10 @@ def hash_units(ids: pa.Array, key: bytes) -> tuple[Any, Any]:
     return hashed[code], code >= 0
 
 
-def concatenated(blocks: list[pa.RecordBatch], schema: Schema) -> pa.Table:
+def joined(blocks: list[pa.Table]) -> pa.Table:
     if not blocks:
         return pa.table({UNIT: pa.array([], pa.uint64())})
-    return pa.Table.from_batches(blocks).unify_dictionaries().combine_chunks()
+    return pa.concat_tables(blocks).combine_chunks()
 
 
 def at_most(rows: pa.Table, most: int) -> pa.Table:
@@ -106,26 +112,20 @@ def at_most(rows: pa.Table, most: int) -> pa.Table:
     return rows.take(pa.array(order[rank < most]))
 
 
-def cut(rows: pa.Table, schema: Schema) -> Iterator[Any]:
+def cut(rows: pa.Table) -> Iterator[Raw]:
     """Blocks of about `BLOCK` rows that never part a unit."""
-    from understudy.private.table import Raw
-
-    units = rows.column(UNIT).to_numpy() if rows.num_rows else np.zeros(0, np.uint64)
-    first = 0
-    while first < len(units):
-        last = min(first + BLOCK, len(units))
-        while last < len(units) and units[last] == units[last - 1]:
-            last += 1
+    units = rows.column(UNIT).to_numpy()
+    cuts = unit_cuts(len(units), units, BLOCK)
+    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
         own = units[first:last]
         number = np.cumsum(np.concatenate([[0], own[1:] != own[:-1]]))
-        yield Raw(Rows.of_canonical(rows.slice(first, last - first).combine_chunks(), schema), number)
-        first = last
+        yield Raw(CanonicalRows(rows.slice(first, last - first)), number)
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def spread(table: Any, schema: Schema, folder: str | Path | None, key: bytes) -> Spread:
+def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes) -> Spread:
     """Write every row to the file of its unit, then cap and sort file by file."""
     home = private_folder(folder)
     try:
@@ -139,7 +139,7 @@ def spread(table: Any, schema: Schema, folder: str | Path | None, key: bytes) ->
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
-    parts = [(lambda path=path: cut(read_file(path), schema)) for path in scattered]
+    parts = [(lambda path=path: cut(read_file(path))) for path in scattered]
     return Spread(most, parts, home)
 
 
@@ -153,18 +153,18 @@ def private_folder(folder: str | Path | None) -> Path:
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
 
 
-def scatter(table: Any, schema: Schema, home: Path, files: int, key: bytes) -> list[Path]:
+def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes) -> list[Path]:
     """Rows by unit modulo the number of files, in batches large enough for a file."""
     paths = [home / f"{number}.arrow" for number in range(files)]
     sinks: list[Any] = [None] * files
-    waiting: list[pa.RecordBatch] = []
+    waiting: list[pa.Table] = []
     try:
         for part in range(table.parts):
             for batch in kept_blocks(table, part, schema, key):
                 waiting.append(batch)
                 if sum(one.num_rows for one in waiting) >= ROWS_PER_FILE * 4:
-                    flush(waiting, schema, paths, sinks)
-        flush(waiting, schema, paths, sinks)
+                    flush(waiting, paths, sinks)
+        flush(waiting, paths, sinks)
     finally:
         for sink in sinks:
             if sink is not None:
@@ -173,10 +173,9 @@ def scatter(table: Any, schema: Schema, home: Path, files: int, key: bytes) -> l
     return [path for path in paths if path.exists()]
 
 
-def flush(waiting: list[pa.RecordBatch], schema: Schema, paths: list[Path], sinks: list[Any]) -> None:
-    if not waiting:
-        return
-    rows = concatenated([plain(batch) for batch in waiting], schema)
+def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any]) -> None:
+    """Write what waits to the files of its units."""
+    rows = joined(waiting)
     waiting.clear()
     which = (rows.column(UNIT).to_numpy() % np.uint64(len(paths))).astype(np.int64)
     order = np.argsort(which, kind="stable")
@@ -187,12 +186,6 @@ def flush(waiting: list[pa.RecordBatch], schema: Schema, paths: list[Path], sink
             raw = opened(paths[number])
             sinks[number] = raw, pa.ipc.new_stream(raw, rows.schema)
         sinks[number][1].write_table(rows.slice(ends[number], ends[number + 1] - ends[number]))
-
-
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Dictionaries as text: files of one stream must agree."""
-    columns = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def opened(path: Path) -> Any:

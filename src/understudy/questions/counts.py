@@ -72,7 +72,9 @@ class Counts:
     @property
     def deviations(self) -> tuple[float, ...]:
         """Standard deviation of the noise on every count of each table."""
-        return tuple(deviation(self.sigma, len(self.tables), self.rows_per_unit, self.share, len(t)) for t in self.tables)
+        return tuple(
+            deviation(self.sigma, len(self.tables), self.rows_per_unit, self.share, len(t)) for t in self.tables
+        )
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

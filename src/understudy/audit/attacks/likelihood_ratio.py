@@ -146,8 +146,6 @@ class Overheard(Curator):
         return sum((log_ratio(a.heard, b.exact, a.exact, a.scale, a.gaussian) for a, b in known), 0.0)
 
 
-
-
 def flat(value: Any) -> np.ndarray | None:
     """Nested lists of numbers as one vector; None for anything else."""
     if isinstance(value, (list, tuple)):

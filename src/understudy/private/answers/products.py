@@ -29,7 +29,9 @@ def add(question: Products, total: Any, block: Block) -> None:
             piece = block.part(first, first + PIECE)
             add_products(question, total, on_grid(apply(question.vector, piece), None, GRID), piece.classes)
     else:
-        add_products(question, total, on_grid(clipped_rows(apply(question.vector, block)), block.units, GRID), block.classes)
+        add_products(
+            question, total, on_grid(clipped_rows(apply(question.vector, block)), block.units, GRID), block.classes
+        )
 
 
 def add_products(question: Products, total: Any, steps: Any, classes: Any) -> None:

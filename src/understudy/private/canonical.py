@@ -1,0 +1,55 @@
+"""Rows in canonical form: every cell already read, so that blocks can be joined, sorted, kept in files and read back as they were.
+
+    continuous, integer, datetime    float64, NaN where missing         (datetimes in seconds)
+    categorical, ordinal, boolean    the canonical text, null where missing
+    image                            a list of float32, null where it cannot be read
+
+Identifiers are not kept: the unit has become a number by then.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.schema import Column, Schema
+from understudy.schema.reading import Rows
+
+LISTED = ("categorical", "ordinal", "boolean")
+
+
+class CanonicalRows(Rows):
+    """Rows whose columns are those of a canonical table."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(table.num_rows, lambda name: self._column(name))
+        self._table = table
+
+    def _column(self, name: str) -> Any:
+        column = self._table.column(name)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    def numbers(self, column: Column) -> np.ndarray:
+        return np.asarray(self._column(column.name).to_numpy(zero_copy_only=False), np.float64)
+
+    def keys(self, column: Column) -> pa.Array:
+        return self._column(column.name)
+
+
+def canonical(rows: Rows, schema: Schema) -> pa.Table:
+    """A block of rows in canonical form."""
+    return pa.table({column.name: _cells(rows, column) for column in schema.columns if column.kind != "identifier"})
+
+
+def _cells(rows: Rows, column: Column) -> pa.Array:
+    if column.kind in LISTED:
+        keys = rows.keys(column)
+        return keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+    if column.kind == "image":
+        values, known = rows.pixels(column)
+        size = values.shape[1]
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), size)
+        return lists.take(pa.array(np.arange(len(values)), mask=~known))
+    return pa.array(rows.numbers(column), pa.float64())
