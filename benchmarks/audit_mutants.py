@@ -1,6 +1,6 @@
 """How often the audit catches each mutant, and with which bound: the table in docs/audit.md.
 
-    python benchmarks/audit_mutants.py [--repeats 3] [--only TEXT]
+    python -m benchmarks.audit_mutants [--repeats 3] [--only TEXT]
 
 The mutants live in tests/audit/mutants.py. Results go to benchmarks/results/audit-mutants.json after every audit; audits that are
 there already are not made again.

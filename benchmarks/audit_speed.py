@@ -1,6 +1,6 @@
 """Shadow fits per second, side by side and one at a time, in the same run.
 
-    python benchmarks/audit_speed.py [--fits 200] [--singles 5] [--rounds 100] [--runs 2000 --jobs 2]
+    python -m benchmarks.audit_speed [--fits 200] [--singles 5] [--rounds 100] [--runs 2000 --jobs 2]
 
 The worst-case table, PATE-GAN, two teachers, 100 rounds. One-at-a-time fits are warm: the first, which compiles, is not counted,
 and the number of rows is declared public so that shards have one capacity and none compiles again. CPU seconds are given beside

@@ -1,10 +1,10 @@
 """Drawings of the ablation of G-PATE and of the code tables of RDP-CGAN, as SVG files in docs/images.
 
-    python benchmarks/figures.py directions           G-PATE Table 3: accuracy against projected dimensions and teachers
-    python benchmarks/figures.py budgets              RDP-CGAN Fig. 2 and 3: MMD and dimension-wise F1 against epsilon
-    python benchmarks/figures.py codes --data DIR     each code a point: share of ones and F1, real against synthetic
+    python -m benchmarks.figures directions           G-PATE Table 3: accuracy against projected dimensions and teachers
+    python -m benchmarks.figures budgets              RDP-CGAN Fig. 2 and 3: MMD and dimension-wise F1 against epsilon
+    python -m benchmarks.figures codes --data DIR     each code a point: share of ones and F1, real against synthetic
 
-The first two read what `understudy bench run --suite g-pate-table-3` and `--suite rdp-cgan-table-2` left in
+The first two read what `python -m benchmarks run --suite g-pate-table-3` and `--suite rdp-cgan-table-2` left in
 benchmarks/results. `codes` fits (methods x tables x budgets, default options, seed 0) and keeps the points in
 benchmarks/results/code-points.json, so that a second run goes on where the first stopped and drawing again costs
 nothing; `--quick` does the same on few codes, rows and rounds, in files of their own. Nothing here is private: the tables are
@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.bench import store
-from understudy.bench.published import look_up
-from understudy.bench.registry import DATASETS
-from understudy.bench.suites import NOT_PRIVATE, QUICK_CODES
-from understudy.bench.tables import METRIC_TITLES
+from benchmarks import store
+from benchmarks.published import look_up
+from benchmarks.registry import DATASETS
+from benchmarks.suites import NOT_PRIVATE, QUICK_CODES
+from benchmarks.tables import METRIC_TITLES
 from understudy.errors import UsageError
 from understudy.report.charts import Reference, Series, line_chart
 
@@ -77,7 +77,7 @@ def _records(results: Path, stem: str) -> list[Record]:
         suite = stem.removesuffix("-quick")
         more = " --quick" if suite != stem else ""
         raise UsageError(
-            f"{stem}.jsonl has no fits; `understudy bench run --suite {suite}{more} --data DIR` makes them"
+            f"{stem}.jsonl has no fits; `python -m benchmarks run --suite {suite}{more} --data DIR` makes them"
         )
     return found
 
@@ -196,8 +196,8 @@ def points(
     names: Sequence[tuple[str, str]], epsilons: Sequence[float], file: Path, data: str | None, quick: bool
 ) -> list[Record]:
     """What is in the file already, and the rest by fitting."""
+    from benchmarks.registry import dataset, find_file
     from understudy import method
-    from understudy.bench.registry import dataset, find_file
 
     for name, one in names:  # told before the first fit
         method(one)
@@ -220,8 +220,8 @@ def _fit(name: str, method: str, epsilon: float, data: str | None, quick: bool) 
     import numpy as np
 
     import understudy as us
-    from understudy.bench.cells import most_frequent_codes
-    from understudy.bench.registry import load
+    from benchmarks.cells import most_frequent_codes
+    from benchmarks.registry import load
     from understudy.evaluate.metrics import dimension
     from understudy.evaluate.table import prepare
 

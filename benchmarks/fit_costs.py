@@ -1,6 +1,6 @@
 """What a fit costs: wall time, processor time and peak memory of every table and method, measured in one run.
 
-    python benchmarks/fit_costs.py --data DIR [--methods mst,aim] [--datasets adult]
+    python -m benchmarks.fit_costs --data DIR [--methods mst,aim] [--datasets adult]
 
 Each fit is a process of its own at (1, 1e-5) with default options, one after the other. `fit_seconds` is the wall time of the
 fit, planning and compilation included; processor time and memory are those of the process, with its imports and reading the
@@ -37,7 +37,7 @@ OUT = Path(__file__).resolve().parent / "results" / "fit-costs.json"
 def work(dataset: str, method: str, data: str) -> None:
     """In a process of its own."""
     import understudy as us
-    from understudy.bench import registry
+    from benchmarks import registry
 
     train, _, schema = registry.load(dataset, data=data, seed=0)
     started = time.perf_counter()
@@ -59,7 +59,7 @@ def work(dataset: str, method: str, data: str) -> None:
 
 
 def measure(dataset: str, method: str, data: str, timeout: float) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--data", data, "--worker", dataset, method]
+    command = [sys.executable, "-m", "benchmarks.fit_costs", "--data", data, "--worker", dataset, method]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """What a round of G-PATE costs: rounds per second and memory against teachers, and against its bare matrix products.
 
-    python benchmarks/g_pate_speed.py [--networks dense,conv] [--teachers 500,1000,2000,4000]
+    python -m benchmarks.g_pate_speed [--networks dense,conv] [--teachers 500,1000,2000,4000]
 
 A round trains every teacher (three steps on its own rows and 32 generated ones), takes the gradient of every teacher for 16
 generated rows, projects, votes, adds noise and moves the generator. Images of 28 x 28, one ensemble that sees ten classes,
@@ -132,7 +132,7 @@ def whole(network: str, teachers: int) -> tuple[Any, int]:
 
 
 def work(network: str, teachers: int) -> None:
-    from understudy.bench.speed import best
+    from benchmarks.speed import best
 
     run, capacity = whole(network, teachers)
     spent = best(run, 3)
@@ -154,7 +154,7 @@ def main() -> None:
     found: dict[str, Any] = json.loads(OUT.read_text()) if OUT.exists() else {}
     for network in given.networks.split(","):
         for teachers in given.teachers.split(","):
-            command = [sys.executable, __file__, "--worker", network, teachers]
+            command = [sys.executable, "-m", "benchmarks.g_pate_speed", "--worker", network, teachers]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SystemExit(done.stderr[-2000:])

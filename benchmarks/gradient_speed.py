@@ -1,6 +1,6 @@
 """What clipping and noise cost: a private critic step against the same step without them, in one process.
 
-    python benchmarks/gradient_speed.py            batch 64, 178 columns, the networks of dpgan and rdp-cgan
+    python -m benchmarks.gradient_speed            batch 64, 178 columns, the networks of dpgan and rdp-cgan
 
 A step is a whole round: sample, gradient on real rows, generated rows and their gradient, optimiser, weight clipping, and the
 generator's step when it is due. Ratios are taken between runs that alternate, because other programs share the machine.

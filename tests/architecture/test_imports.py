@@ -41,7 +41,7 @@ def test_import_contracts_hold():
         ("report/breach.py", "def late():\n    import understudy.private.table"),
         ("schema/breach.py", "import jax"),
         ("accounting/breach.py", "import pandas"),
-        ("bench/breach.py", "import understudy.private.table"),
+        ("cli/breach.py", "import understudy.private.table"),
     ],
 )
 def test_a_breach_is_noticed(tmp_path, file, line):

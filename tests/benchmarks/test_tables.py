@@ -2,9 +2,9 @@
 
 import pytest
 
-from understudy.bench import readme, runner, sweep, tables
-from understudy.bench.score import model_agreement
-from understudy.bench.suites import SUITES
+from benchmarks import readme, runner, sweep, tables
+from benchmarks.score import model_agreement
+from benchmarks.suites import SUITES
 from understudy.errors import UsageError
 
 from .fakes import resolve, score
@@ -102,7 +102,7 @@ def test_markdown_and_html_hold_the_same_cells_and_escape():
 
 
 def test_readme_section_is_replaced_between_markers(tmp_path):
-    from understudy.bench import store
+    from benchmarks import store
 
     file = tmp_path / "README.md"
     file.write_text("before\n<!-- results -->\nold\n<!-- /results -->\nafter\n")

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from understudy.bench import store
-from understudy.bench.suites import IMPLEMENTATIONS, SUITES
-from understudy.bench.tables import Table, build
+from benchmarks import store
+from benchmarks.suites import IMPLEMENTATIONS, SUITES
+from benchmarks.tables import Table, build
 from understudy.errors import UsageError
 
 START, END = "<!-- results -->", "<!-- /results -->"
@@ -41,7 +41,7 @@ def section_of(results: Path) -> str:
         if records:
             parts.append(_section(build(SUITES[name], records)[0], records))  # its first metric; the files have all
     if not parts:
-        return "No results yet: `understudy bench run --suite methods --data DIR` makes them."
+        return "No results yet: `python -m benchmarks run --suite methods --data DIR` makes them."
     return "\n\n".join([*parts, _footnote()])
 
 
@@ -87,6 +87,6 @@ def _footnote() -> str:
         "Ours: mean (standard deviation) over seeds with a valid guarantee unless said otherwise, every "
         "run counted. Ours best: the best run per classifier, "
         "which is what the papers report and is optimistic. Real data: the same classifiers trained on "
-        "the real rows. Written by `understudy bench readme` "
+        "the real rows. Written by `python -m benchmarks readme` "
         "from `benchmarks/results/`."
     )

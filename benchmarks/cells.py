@@ -22,8 +22,8 @@ from typing import Any
 
 import pandas as pd
 
-from understudy.bench import store
-from understudy.bench.registry import Split, load
+from benchmarks import store
+from benchmarks.registry import Split, load
 from understudy.errors import UsageError
 from understudy.schema import Schema
 
@@ -244,6 +244,6 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _score(*frames: Any, **settings: Any) -> dict[str, Any]:
-    from understudy.bench.score import score
+    from benchmarks.score import score
 
     return score(*frames, **settings)
