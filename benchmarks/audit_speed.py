@@ -21,6 +21,7 @@ from understudy import parallel
 from understudy.audit.run import run_audit
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.audit.targets import worst_case
+from understudy.files import write_atomically
 from understudy.fit import fit
 from understudy.private import SeededNoise
 from understudy.recipes.pate_gan import PateGan
@@ -82,7 +83,7 @@ def main() -> None:
     }
     if audit is not None:
         result["whole audit"] = audit
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_atomically(RESULTS, json.dumps(result, indent=1) + "\n")
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
 
 

@@ -216,11 +216,15 @@ def _describe(error: Exception) -> str:
 
 
 def _place(error: Exception) -> str:
+    """The innermost place in our own files."""
+    import understudy
+
     trace, place = error.__traceback__, ""
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if f"{os.sep}understudy{os.sep}" in file:
-            place = f" in {file.rsplit(f'{os.sep}understudy{os.sep}', 1)[1]} line {trace.tb_lineno}"
+        file = Path(trace.tb_frame.f_code.co_filename)
+        for package in (Path(__file__).parent, Path(understudy.__file__).parent):
+            if package in file.parents:
+                place = f" in {file.relative_to(package.parent).as_posix()} line {trace.tb_lineno}"
         trace = trace.tb_next
     return place
 

@@ -11,6 +11,7 @@ import typer
 from understudy import cli
 from understudy.cli._output import AsJson, settings, show
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 
 PROGRAM = "python -m benchmarks"
 app = typer.Typer(
@@ -106,7 +107,7 @@ def run_suite(
     """Fit, sample and score every cell of a suite, then print published beside ours. Finished cells are not
     repeated.
     """
-    from benchmarks import runner, store, tables
+    from benchmarks import runner, tables
     from benchmarks import suites as all_suites
 
     chosen = all_suites.suite(suite)
@@ -129,8 +130,8 @@ def run_suite(
     stem = chosen.name + ("-quick" if quick else "")
     records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
     made = tables.build(chosen, records)
-    store.write_text(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made)}")
-    store.write_text(out / f"{stem}.html", tables.html(made, chosen.title))
+    write_atomically(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made)}")
+    write_atomically(out / f"{stem}.html", tables.html(made, chosen.title))
     _end(records, made, out / stem, as_json)
 
 
@@ -159,7 +160,7 @@ def sweep(
     as_json: CellsAsJson = False,
 ) -> None:
     """Utility against epsilon (0.1 to 10) or against the number of teachers, with a drawing (SVG)."""
-    from benchmarks import runner, store
+    from benchmarks import runner
     from benchmarks import suites as all_suites
     from benchmarks import sweep as sweeps
     from benchmarks.registry import load
@@ -188,7 +189,7 @@ def sweep(
     records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
     files = {f"{stem}-{ending}.svg": drawing for ending, drawing in sweeps.drawings(records).items()}
     for name, drawing in files.items():
-        store.write_text(out / name, drawing)
+        write_atomically(out / name, drawing)
     _end(records, [], out / stem, as_json)
     if not as_json:
         for name in files:

@@ -20,6 +20,7 @@ from benchmarks.registry import DATASETS, protected, schema_path
 from understudy.adviser import Experience, facts_of
 from understudy.errors import UsageError
 from understudy.estimators import METHODS
+from understudy.files import write_atomically
 from understudy.schema import Schema
 
 NO_ADVICE = ("pate-gan-as-published",)  # a void guarantee is nothing to recommend
@@ -83,5 +84,5 @@ def write(results: Path, target: Path) -> list[Experience]:
             f"--results {str(results)!r} holds no full results; `python -m benchmarks run --suite methods` makes them"
         )
     lines = ",\n".join(json.dumps(asdict(one)) for one in found)
-    store.write_text(target, '{"written by": "python -m benchmarks adviser", "results": [\n' + lines + "\n]}\n")
+    write_atomically(target, '{"written by": "python -m benchmarks adviser", "results": [\n' + lines + "\n]}\n")
     return found

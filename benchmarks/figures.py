@@ -25,6 +25,7 @@ from benchmarks.registry import DATASETS
 from benchmarks.suites import NOT_PRIVATE, QUICK_CODES
 from benchmarks.tables import METRIC_TITLES
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.report.charts import Reference, Series, line_chart
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def main() -> None:
         sys.exit(2)
     for name, drawing in made.items():
         alone = drawing.replace('font-family="inherit"', 'font-family="sans-serif"', 1)  # no page to inherit from
-        store.write_text(chosen.out / f"{name}{quick}.svg", alone)
+        write_atomically(chosen.out / f"{name}{quick}.svg", alone)
         sys.stdout.write(f"drawn: {name}{quick}.svg\n")
 
 
@@ -211,7 +212,7 @@ def points(
         if key not in {(r["dataset"], r["method"], r["epsilon"]) for r in kept}:
             kept.append(_fit(*key, data, quick))
             store.prepare(file.parent)
-            store.write_text(file, json.dumps(kept, indent=1) + "\n")
+            write_atomically(file, json.dumps(kept, indent=1) + "\n")
             sys.stderr.write(f"{key[0]}, {key[1]}, epsilon {key[2]:g}: done\n")
     return [r for r in kept if (r["dataset"], r["method"], r["epsilon"]) in wanted]
 

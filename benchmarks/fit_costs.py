@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy import parallel
+from understudy.files import write_atomically
 
 DATASETS = (
     "credit-card-fraud",
@@ -107,8 +108,8 @@ def main() -> None:
             found = measure(dataset, method, given.data, given.timeout)
             record["cells"].setdefault(dataset, {})[method] = found
             sys.stderr.write(f"{dataset} {method} {json.dumps(found)}\n")
-            OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    OUT.with_suffix(".md").write_text(table(record), encoding="utf-8")
+            write_atomically(OUT, json.dumps(record, indent=1) + "\n")
+    write_atomically(OUT.with_suffix(".md"), table(record))
     sys.stdout.write(table(record))
 
 

@@ -18,6 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from understudy.files import write_atomically
+
 SIDE, CLASSES, OWN, STEPS, PRACTICE, JUDGED = 28, 10, 5, 3, 32, 16
 KERNELS, HIDDEN = 8, 16
 OUT = Path(__file__).resolve().parent / "results" / "g-pate-speed.json"
@@ -162,7 +164,7 @@ def main() -> None:
             found.setdefault(network, {})[teachers] = figures
             sys.stdout.write(f"{network} {teachers}: {json.dumps(figures)}\n")
             sys.stdout.flush()
-            OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            write_atomically(OUT, json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
