@@ -99,7 +99,8 @@ def main() -> None:
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        work(*given.worker, given.data)
+        dataset, method = given.worker
+        work(dataset, method, given.data)
         return
     record = json.loads(OUT.read_text()) if OUT.exists() else {"cells": {}}
     record |= {"epsilon": 1.0, "delta": 1e-5, "cores": parallel.cores()}

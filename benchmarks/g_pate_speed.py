@@ -52,7 +52,8 @@ def products(network: str, teachers: int, capacity: int) -> Any:
 
     def step(weights: Any, kernel: Any, x: Any, shared: bool, to_rows: bool) -> Any:
         """Forward and backward through all layers; ones stand for what a loss would send back."""
-        inputs, total = x, 0.0
+        inputs: Any = x
+        total: Any = 0.0
         if network == "conv":
             maps = spread(x, kernel, shared)
             x = jnp.pad(maps.reshape(*maps.shape[:2], -1), ((0, 0), (0, 0), (0, CLASSES)))
@@ -95,7 +96,7 @@ def products(network: str, teachers: int, capacity: int) -> Any:
     return lambda: jax.block_until_ready(run(weights, kernel, practice, judged, own))
 
 
-def whole(network: str, teachers: int) -> tuple[Any, int]:
+def whole(network: Any, teachers: int) -> tuple[Any, int]:
     """A round as a fit runs it, and the capacity of its shards."""
     import jax
     import jax.numpy as jnp

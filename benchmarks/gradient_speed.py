@@ -39,7 +39,7 @@ def measure(generator: GanGenerator) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     encoded = Encoded(rng.normal(size=(ROWS, COLUMNS)).astype(np.float32), rng.integers(0, 2, ROWS).astype(np.int32))
     units, rate = np.arange(ROWS, dtype=np.uint64), BATCH / ROWS
-    mechanisms = {
+    mechanisms: dict[str, Any] = {
         "private": NoisyGradient(generator.losses, (1.0,), rate, 5.0, piece=BATCH),
         "plain": PlainGradient(generator.losses, rate, piece=BATCH),
     }

@@ -9,6 +9,7 @@ docs/images/vote-share.svg. The figures of docs/pate-gan.md come from this scrip
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from understudy.recipes.pate_gan import PateGan
 from understudy.report.charts import Series, line_chart
 
 MODELS = ("logistic", "gaussian-nb", "lda", "forest", "xgboost")
-UNRESTRAINED = {"teacher_rate": 0.1, "teacher_decay": 0.01}
-VARIANTS = {
+UNRESTRAINED: dict[str, Any] = {"teacher_rate": 0.1, "teacher_decay": 0.01}
+VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "start only (the generator ignores the votes)": {"generator_rate": 1e-12},
     "votes only (no class moments)": {"moments_share": 0.0, "votes_share": 0.7, "generator_rate": 1e-3},
