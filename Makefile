@@ -31,8 +31,8 @@ $(VENV)/.stamp-run: requirements/runtime.txt requirements/evaluate.txt pyproject
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
-$(VENV)/.stamp-dev: $(VENV)/.stamp-run requirements/dev.txt requirements/marginals.txt
-	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt -r requirements/marginals.txt -r requirements/dev.txt
+$(VENV)/.stamp-dev: $(VENV)/.stamp-run requirements/dev.txt
+	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt -r requirements/dev.txt
 	@touch $@
 
 install: $(VENV)/.stamp-run

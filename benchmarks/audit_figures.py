@@ -1,9 +1,9 @@
 """The audit's figures: worst-case pair against every method, the wall box at three budgets, a real record.
 
-    python benchmarks/audit_figures.py figure-5a             worst-case pair, black box, 1,000 + 1,000 fits, all methods
-    python benchmarks/audit_figures.py figure-5a --noise-free   the same methods without any noise, which must be caught
-    python benchmarks/audit_figures.py wall                  every answer; 20,000 runs at epsilon 1, 2,000 at 4 and 10
-    python benchmarks/audit_figures.py figure-5b --data DIR  a record of the cervical-cancer table, GroundHog, 30 minutes
+    python -m benchmarks.audit_figures figure-5a             worst-case pair, black box, 1,000 + 1,000 fits, all methods
+    python -m benchmarks.audit_figures figure-5a --noise-free   the same methods without any noise, which must be caught
+    python -m benchmarks.audit_figures wall                  every answer; 20,000 runs at epsilon 1, 2,000 at 4 and 10
+    python -m benchmarks.audit_figures figure-5b --data DIR  a record of the cervical-cancer table, GroundHog, 30 minutes
 
 Finished batches are kept in --work and an interrupted run goes on there. Results go to benchmarks/results/audit-*.json.
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from audit_mutants import load_mutants
 
+from benchmarks.audit_mutants import load_mutants
+from benchmarks.registry import load
 from understudy.audit.result import AuditResult
 from understudy.audit.run import run_audit
 from understudy.audit.targets import TIGHTEST
-from understudy.bench.registry import load
 from understudy.estimators import METHODS, method
 
 RESULTS = Path(__file__).resolve().parent / "results"

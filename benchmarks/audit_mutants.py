@@ -1,6 +1,6 @@
 """How often the audit catches each mutant, and with which bound: the table in docs/audit.md.
 
-    python benchmarks/audit_mutants.py [--repeats 3] [--only TEXT]
+    python -m benchmarks.audit_mutants [--repeats 3] [--only TEXT]
 
 The mutants live in tests/audit/mutants.py. Results go to benchmarks/results/audit-mutants.json after every audit; audits that are
 there already are not made again.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.audit.run import run_audit
+from understudy.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "audit-mutants.json"
@@ -49,7 +50,7 @@ def main() -> None:
                 "repeats": len(found),
                 "audits": found,
             }
-            RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+            write_atomically(RESULTS, json.dumps(known, indent=1) + "\n")
         sys.stdout.write(f"{name}: caught {known[name]['caught']} of {len(found)}, {found[0]['bounds']}\n")
         sys.stdout.flush()
 

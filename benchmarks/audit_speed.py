@@ -1,6 +1,6 @@
 """Shadow fits per second, side by side and one at a time, in the same run.
 
-    python benchmarks/audit_speed.py [--fits 200] [--singles 5] [--rounds 100] [--runs 2000 --jobs 2]
+    python -m benchmarks.audit_speed [--fits 200] [--singles 5] [--rounds 100] [--runs 2000 --jobs 2]
 
 The worst-case table, PATE-GAN, two teachers, 100 rounds. One-at-a-time fits are warm: the first, which compiles, is not counted,
 and the number of rows is declared public so that shards have one capacity and none compiles again. CPU seconds are given beside
@@ -21,6 +21,7 @@ from understudy import parallel
 from understudy.audit.run import run_audit
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.audit.targets import worst_case
+from understudy.files import write_atomically
 from understudy.fit import fit
 from understudy.private import SeededNoise
 from understudy.recipes.pate_gan import PateGan
@@ -82,7 +83,7 @@ def main() -> None:
     }
     if audit is not None:
         result["whole audit"] = audit
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_atomically(RESULTS, json.dumps(result, indent=1) + "\n")
     sys.stdout.write(json.dumps(result, indent=1) + "\n")
 
 

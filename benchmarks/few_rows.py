@@ -1,6 +1,6 @@
 """Both ways of asking a small table: class means alone (`recipes/few_rows.py`) against means, shapes and products.
 
-    python benchmarks/few_rows.py --data DIR --table adult --rows 700 --seeds 5
+    python -m benchmarks.few_rows --data DIR --table adult --rows 700 --seeds 5
 
 Prints the mean AUROC of the twelve models over seeds for either way, whatever the method would have chosen by itself.
 `--rows` takes that many of the training rows (0: all), and at most 6,000 test rows are scored.
@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from understudy.bench import load
+from benchmarks.registry import load
 from understudy.evaluate import evaluate
 from understudy.recipes import few_rows
 from understudy.recipes.mean_embedding import MeanEmbedding

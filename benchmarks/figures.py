@@ -1,10 +1,10 @@
 """Drawings of the ablation of G-PATE and of the code tables of RDP-CGAN, as SVG files in docs/images.
 
-    python benchmarks/figures.py directions           G-PATE Table 3: accuracy against projected dimensions and teachers
-    python benchmarks/figures.py budgets              RDP-CGAN Fig. 2 and 3: MMD and dimension-wise F1 against epsilon
-    python benchmarks/figures.py codes --data DIR     each code a point: share of ones and F1, real against synthetic
+    python -m benchmarks.figures directions           G-PATE Table 3: accuracy against projected dimensions and teachers
+    python -m benchmarks.figures budgets              RDP-CGAN Fig. 2 and 3: MMD and dimension-wise F1 against epsilon
+    python -m benchmarks.figures codes --data DIR     each code a point: share of ones and F1, real against synthetic
 
-The first two read what `understudy bench run --suite g-pate-table-3` and `--suite rdp-cgan-table-2` left in
+The first two read what `python -m benchmarks run --suite g-pate-table-3` and `--suite rdp-cgan-table-2` left in
 benchmarks/results. `codes` fits (methods x tables x budgets, default options, seed 0) and keeps the points in
 benchmarks/results/code-points.json, so that a second run goes on where the first stopped and drawing again costs
 nothing; `--quick` does the same on few codes, rows and rounds, in files of their own. Nothing here is private: the tables are
@@ -19,12 +19,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.bench import store
-from understudy.bench.published import look_up
-from understudy.bench.registry import DATASETS
-from understudy.bench.suites import NOT_PRIVATE, QUICK_CODES
-from understudy.bench.tables import METRIC_TITLES
+from benchmarks import store
+from benchmarks.published import look_up
+from benchmarks.registry import DATASETS
+from benchmarks.suites import NOT_PRIVATE, QUICK_CODES
+from benchmarks.tables import METRIC_TITLES
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.report.charts import Reference, Series, line_chart
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def main() -> None:
         sys.exit(2)
     for name, drawing in made.items():
         alone = drawing.replace('font-family="inherit"', 'font-family="sans-serif"', 1)  # no page to inherit from
-        store.write_text(chosen.out / f"{name}{quick}.svg", alone)
+        write_atomically(chosen.out / f"{name}{quick}.svg", alone)
         sys.stdout.write(f"drawn: {name}{quick}.svg\n")
 
 
@@ -77,7 +78,7 @@ def _records(results: Path, stem: str) -> list[Record]:
         suite = stem.removesuffix("-quick")
         more = " --quick" if suite != stem else ""
         raise UsageError(
-            f"{stem}.jsonl has no fits; `understudy bench run --suite {suite}{more} --data DIR` makes them"
+            f"{stem}.jsonl has no fits; `python -m benchmarks run --suite {suite}{more} --data DIR` makes them"
         )
     return found
 
@@ -196,8 +197,8 @@ def points(
     names: Sequence[tuple[str, str]], epsilons: Sequence[float], file: Path, data: str | None, quick: bool
 ) -> list[Record]:
     """What is in the file already, and the rest by fitting."""
+    from benchmarks.registry import dataset, find_file
     from understudy import method
-    from understudy.bench.registry import dataset, find_file
 
     for name, one in names:  # told before the first fit
         method(one)
@@ -211,7 +212,7 @@ def points(
         if key not in {(r["dataset"], r["method"], r["epsilon"]) for r in kept}:
             kept.append(_fit(*key, data, quick))
             store.prepare(file.parent)
-            store.write_text(file, json.dumps(kept, indent=1) + "\n")
+            write_atomically(file, json.dumps(kept, indent=1) + "\n")
             sys.stderr.write(f"{key[0]}, {key[1]}, epsilon {key[2]:g}: done\n")
     return [r for r in kept if (r["dataset"], r["method"], r["epsilon"]) in wanted]
 
@@ -220,8 +221,8 @@ def _fit(name: str, method: str, epsilon: float, data: str | None, quick: bool) 
     import numpy as np
 
     import understudy as us
-    from understudy.bench.cells import most_frequent_codes
-    from understudy.bench.registry import load
+    from benchmarks.cells import most_frequent_codes
+    from benchmarks.registry import load
     from understudy.evaluate.metrics import dimension
     from understudy.evaluate.table import prepare
 

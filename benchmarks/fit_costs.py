@@ -1,6 +1,6 @@
 """What a fit costs: wall time, processor time and peak memory of every table and method, measured in one run.
 
-    python benchmarks/fit_costs.py --data DIR [--methods mst,aim] [--datasets adult]
+    python -m benchmarks.fit_costs --data DIR [--methods mst,aim] [--datasets adult]
 
 Each fit is a process of its own at (1, 1e-5) with default options, one after the other. `fit_seconds` is the wall time of the
 fit, planning and compilation included; processor time and memory are those of the process, with its imports and reading the
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy import parallel
+from understudy.files import write_atomically
 
 DATASETS = (
     "credit-card-fraud",
@@ -37,7 +38,7 @@ OUT = Path(__file__).resolve().parent / "results" / "fit-costs.json"
 def work(dataset: str, method: str, data: str) -> None:
     """In a process of its own."""
     import understudy as us
-    from understudy.bench import registry
+    from benchmarks import registry
 
     train, _, schema = registry.load(dataset, data=data, seed=0)
     started = time.perf_counter()
@@ -59,7 +60,7 @@ def work(dataset: str, method: str, data: str) -> None:
 
 
 def measure(dataset: str, method: str, data: str, timeout: float) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--data", data, "--worker", dataset, method]
+    command = [sys.executable, "-m", "benchmarks.fit_costs", "--data", data, "--worker", dataset, method]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -98,7 +99,8 @@ def main() -> None:
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        work(*given.worker, given.data)
+        dataset, method = given.worker
+        work(dataset, method, given.data)
         return
     record = json.loads(OUT.read_text()) if OUT.exists() else {"cells": {}}
     record |= {"epsilon": 1.0, "delta": 1e-5, "cores": parallel.cores()}
@@ -107,8 +109,8 @@ def main() -> None:
             found = measure(dataset, method, given.data, given.timeout)
             record["cells"].setdefault(dataset, {})[method] = found
             sys.stderr.write(f"{dataset} {method} {json.dumps(found)}\n")
-            OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    OUT.with_suffix(".md").write_text(table(record), encoding="utf-8")
+            write_atomically(OUT, json.dumps(record, indent=1) + "\n")
+    write_atomically(OUT.with_suffix(".md"), table(record))
     sys.stdout.write(table(record))
 
 

@@ -1,6 +1,6 @@
 """How many rounds of G-PATE a budget pays for: the sound filter against the paper's data-dependent analysis.
 
-    python benchmarks/g_pate_rounds.py            prints the tables of docs/g-pate.md as Markdown
+    python -m benchmarks.g_pate_rounds            prints the tables of docs/g-pate.md as Markdown
 
 Reads no data. Columns: every question paid in full; our filter (Gaussian); the Renyi filter at its best order; the paper's
 data-dependent analysis, which is no guarantee; the same as its Theorem 2 counts, k questions a round instead of batch x k.

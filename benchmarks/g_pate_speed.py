@@ -1,6 +1,6 @@
 """What a round of G-PATE costs: rounds per second and memory against teachers, and against its bare matrix products.
 
-    python benchmarks/g_pate_speed.py [--networks dense,conv] [--teachers 500,1000,2000,4000]
+    python -m benchmarks.g_pate_speed [--networks dense,conv] [--teachers 500,1000,2000,4000]
 
 A round trains every teacher (three steps on its own rows and 32 generated ones), takes the gradient of every teacher for 16
 generated rows, projects, votes, adds noise and moves the generator. Images of 28 x 28, one ensemble that sees ten classes,
@@ -17,6 +17,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from understudy.files import write_atomically
 
 SIDE, CLASSES, OWN, STEPS, PRACTICE, JUDGED = 28, 10, 5, 3, 32, 16
 KERNELS, HIDDEN = 8, 16
@@ -50,7 +52,8 @@ def products(network: str, teachers: int, capacity: int) -> Any:
 
     def step(weights: Any, kernel: Any, x: Any, shared: bool, to_rows: bool) -> Any:
         """Forward and backward through all layers; ones stand for what a loss would send back."""
-        inputs, total = x, 0.0
+        inputs: Any = x
+        total: Any = 0.0
         if network == "conv":
             maps = spread(x, kernel, shared)
             x = jnp.pad(maps.reshape(*maps.shape[:2], -1), ((0, 0), (0, 0), (0, CLASSES)))
@@ -93,7 +96,7 @@ def products(network: str, teachers: int, capacity: int) -> Any:
     return lambda: jax.block_until_ready(run(weights, kernel, practice, judged, own))
 
 
-def whole(network: str, teachers: int) -> tuple[Any, int]:
+def whole(network: Any, teachers: int) -> tuple[Any, int]:
     """A round as a fit runs it, and the capacity of its shards."""
     import jax
     import jax.numpy as jnp
@@ -132,7 +135,7 @@ def whole(network: str, teachers: int) -> tuple[Any, int]:
 
 
 def work(network: str, teachers: int) -> None:
-    from understudy.bench.speed import best
+    from benchmarks.speed import best
 
     run, capacity = whole(network, teachers)
     spent = best(run, 3)
@@ -154,7 +157,7 @@ def main() -> None:
     found: dict[str, Any] = json.loads(OUT.read_text()) if OUT.exists() else {}
     for network in given.networks.split(","):
         for teachers in given.teachers.split(","):
-            command = [sys.executable, __file__, "--worker", network, teachers]
+            command = [sys.executable, "-m", "benchmarks.g_pate_speed", "--worker", network, teachers]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SystemExit(done.stderr[-2000:])
@@ -162,7 +165,7 @@ def main() -> None:
             found.setdefault(network, {})[teachers] = figures
             sys.stdout.write(f"{network} {teachers}: {json.dumps(figures)}\n")
             sys.stdout.flush()
-            OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            write_atomically(OUT, json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What clipping and noise cost: a private critic step against the same step without them, in one process.
 
-    python benchmarks/gradient_speed.py            batch 64, 178 columns, the networks of dpgan and rdp-cgan
+    python -m benchmarks.gradient_speed            batch 64, 178 columns, the networks of dpgan and rdp-cgan
 
 A step is a whole round: sample, gradient on real rows, generated rows and their gradient, optimiser, weight clipping, and the
 generator's step when it is due. Ratios are taken between runs that alternate, because other programs share the machine.
@@ -39,7 +39,7 @@ def measure(generator: GanGenerator) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     encoded = Encoded(rng.normal(size=(ROWS, COLUMNS)).astype(np.float32), rng.integers(0, 2, ROWS).astype(np.int32))
     units, rate = np.arange(ROWS, dtype=np.uint64), BATCH / ROWS
-    mechanisms = {
+    mechanisms: dict[str, Any] = {
         "private": NoisyGradient(generator.losses, (1.0,), rate, 5.0, piece=BATCH),
         "plain": PlainGradient(generator.losses, rate, piece=BATCH),
     }

@@ -1,10 +1,10 @@
 """Write the schema files of the wide benchmark tables (hundreds of columns of one kind), which nobody should type.
 
-    python benchmarks/make_schemas.py            # all but the MIMIC-III demo
-    python benchmarks/make_schemas.py --data DIR # also the MIMIC-III demo, whose list of codes is read off the public
+    python -m benchmarks.make_schemas            # all but the MIMIC-III demo
+    python -m benchmarks.make_schemas --data DIR # also the MIMIC-III demo, whose list of codes is read off the public
     demo table
 
-The small tables' schema files are written by hand. A test checks that the files in the package equal what this script
+The small tables' schema files are written by hand. A test checks that the files in `schemas/` equal what this script
 writes.
 """
 
@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-SCHEMAS = Path(__file__).resolve().parents[1] / "src" / "understudy" / "bench" / "schemas"
+SCHEMAS = Path(__file__).resolve().parent / "schemas"
 
 BINARY = "{kind: categorical, categories: [0, 1], dtype: int8}"
 

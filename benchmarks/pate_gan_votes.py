@@ -1,6 +1,6 @@
 """What the votes do: vote shares over rounds for weak and unrestrained teachers, and what each part of PATE-GAN is worth.
 
-    python benchmarks/pate_gan_votes.py --data DIR      (or UNDERSTUDY_DATA)
+    python -m benchmarks.pate_gan_votes --data DIR      (or UNDERSTUDY_DATA)
 
 Fits the epileptic-seizure table, seed 0. Prints a Markdown table (mean AUROC of five quick models, setting B) and writes
 docs/images/vote-share.svg. The figures of docs/pate-gan.md come from this script.
@@ -9,17 +9,18 @@ docs/images/vote-share.svg. The figures of docs/pate-gan.md come from this scrip
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from understudy.bench.registry import load
-from understudy.bench.score import score
+from benchmarks.registry import load
+from benchmarks.score import score
 from understudy.recipes.pate_gan import PateGan
 from understudy.report.charts import Series, line_chart
 
 MODELS = ("logistic", "gaussian-nb", "lda", "forest", "xgboost")
-UNRESTRAINED = {"teacher_rate": 0.1, "teacher_decay": 0.01}
-VARIANTS = {
+UNRESTRAINED: dict[str, Any] = {"teacher_rate": 0.1, "teacher_decay": 0.01}
+VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "start only (the generator ignores the votes)": {"generator_rate": 1e-12},
     "votes only (no class moments)": {"moments_share": 0.0, "votes_share": 0.7, "generator_rate": 1e-3},

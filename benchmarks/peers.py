@@ -1,6 +1,6 @@
 """Fit time, memory and quality on Adult beside other packages' marginal methods, measured in one run.
 
-    python benchmarks/peers.py --data DIR --python ENV/bin/python [--python OTHER/bin/python]
+    python -m benchmarks.peers --data DIR --python ENV/bin/python [--python OTHER/bin/python]
 
 Each method is fitted in a process of its own, one after the other, on the same training rows with the same public bounds and
 categories at (1, 1e-5). The environments given by --python hold smartnoise-synth and / or dpmm; a package that none of them
@@ -36,7 +36,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 def fit_ours(method: str, job: dict) -> tuple[float, object]:
     import understudy as us
-    from understudy.bench import registry
+    from benchmarks import registry
 
     split = registry.load("adult", data=job["data"], seed=job["seed"])
     started = time.perf_counter()
@@ -128,7 +128,7 @@ def score(rows, split) -> dict[str, float]:
 
 def prepare(folder: Path, data: str, seed: int) -> tuple[dict, object]:
     """Training rows as text for environments without our readers; missing categories become a category."""
-    from understudy.bench import registry
+    from benchmarks import registry
 
     split = registry.load("adult", data=data, seed=seed)
     columns: dict[str, dict] = {}
@@ -167,7 +167,7 @@ def run(name: str, python: str, job: dict, folder: Path, timeout: float) -> dict
     for key in ("rows", "figures"):
         Path(own[key]).unlink(missing_ok=True)
     (folder / "job.json").write_text(json.dumps(own))
-    command = [python, str(Path(__file__).resolve()), "--worker", name, "--job", str(folder / "job.json")]
+    command = [python, "-m", "benchmarks.peers", "--worker", name, "--job", str(folder / "job.json")]
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
     single |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
     before = children_seconds()

@@ -1,7 +1,7 @@
 """Which method fits a table, judged from public facts and our own benchmark.
 
 Facts come from the schema, the budget and a public number of rows; no row is read, so advice is free. Experience is what
-`understudy bench run` measured on public tables (`adviser.json`, written by `understudy bench adviser`): for each table,
+`python -m benchmarks run` measured on public tables (`adviser.json`, written by `python -m benchmarks adviser`): for each table,
 method and epsilon how much of the real rows' gain over chance was kept,
 
     kept = (score on synthetic - chance) / (score on real - chance).

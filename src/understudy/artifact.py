@@ -36,6 +36,7 @@ from safetensors.numpy import load_file, save_file
 from understudy.accounting import Certificate, Plan, build_certificate
 from understudy.conversation import Generator
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.marginals import Marginals
 from understudy.schema import Codec, Schema
 
@@ -313,7 +314,7 @@ def sha256(path: Path) -> str:
 
 
 def write_json(path: Path, document: Any) -> None:
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.experience import collect, write
 from understudy.adviser import Experience, Facts, advise, facts_of, from_dict, nearness, outlooks, shipped
-from understudy.bench.experience import collect, write
 from understudy.errors import UsageError
 from understudy.estimators import METHODS
 from understudy.schema import Column, Schema

@@ -2,7 +2,7 @@
 
 "Not violated" is all that an audit can say; what makes it worth saying is that it finds the version without noise. (Methods that
 draw their gradient noise from secret bits keep that part of it; they are caught by what they ask once. Without any noise:
-python benchmarks/audit_figures.py figure-5a --noise-free.) Noise is data to the compiled rounds: both versions share a program.
+python -m benchmarks.audit_figures figure-5a --noise-free.) Noise is data to the compiled rounds: both versions share a program.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Every mutant is caught by the audit, with a 95 % lower bound above the claim of epsilon 1.
 
 Seeds are fixed. The table in docs/audit.md has the measured bounds and how often each was caught:
-python benchmarks/audit_mutants.py
+python -m benchmarks.audit_mutants
 """
 
 from dataclasses import replace

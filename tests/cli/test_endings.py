@@ -11,60 +11,59 @@ from understudy.errors import UsageError
 SECRET = "row-value-4711"
 
 
-def ending(monkeypatch, capsys, error: BaseException, *args: str) -> tuple[int, str]:
+def ending(capsys, error: BaseException, *args: str) -> tuple[int, str]:
     """Exit code and standard error when a command raises `error`."""
 
-    def broken(words):
+    def broken():
         raise error
 
-    monkeypatch.setattr(cli, "_invoke", broken)
-    code = cli.run(args)
+    code = cli.run(args, command=broken)
     return code, capsys.readouterr().err
 
 
-def test_usage_error_is_one_line_and_code_2(monkeypatch, capsys):
-    code, err = ending(monkeypatch, capsys, UsageError("column 'age' needs bounds;\n  add lower and upper"))
+def test_usage_error_is_one_line_and_code_2(capsys):
+    code, err = ending(capsys, UsageError("column 'age' needs bounds;\n  add lower and upper"))
     assert code == 2
     assert err == "error: column 'age' needs bounds; add lower and upper\n"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOENT, errno.EISDIR])
-def test_trouble_with_files_is_one_line_and_code_2(monkeypatch, capsys, number):
-    code, err = ending(monkeypatch, capsys, OSError(number, os.strerror(number), "out.csv"))
+def test_trouble_with_files_is_one_line_and_code_2(capsys, number):
+    code, err = ending(capsys, OSError(number, os.strerror(number), "out.csv"))
     assert code == 2
     assert err.startswith("error: cannot use 'out.csv': " + os.strerror(number))
     assert err.count("\n") == 1
 
 
-def test_full_disk_reported_by_arrow_is_recognised(monkeypatch, capsys):
+def test_full_disk_reported_by_arrow_is_recognised(capsys):
     error = OSError(f"Error writing {SECRET}. Detail: [errno {errno.ENOSPC}] No space left on device")
-    code, err = ending(monkeypatch, capsys, error)
+    code, err = ending(capsys, error)
     assert code == 2
     assert "No space left on device" in err
     assert SECRET not in err
 
 
-def test_interrupt_is_code_130(monkeypatch, capsys):
-    assert ending(monkeypatch, capsys, KeyboardInterrupt()) == (130, "error: interrupted\n")
+def test_interrupt_is_code_130(capsys):
+    assert ending(capsys, KeyboardInterrupt()) == (130, "error: interrupted\n")
 
 
-def test_out_of_memory_is_code_2(monkeypatch, capsys):
-    code, err = ending(monkeypatch, capsys, MemoryError(SECRET))
+def test_out_of_memory_is_code_2(capsys):
+    code, err = ending(capsys, MemoryError(SECRET))
     assert code == 2
     assert "memory" in err and SECRET not in err
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), RuntimeError(SECRET), AssertionError(SECRET)])
-def test_unknown_errors_never_show_their_text(monkeypatch, capsys, error):
-    code, err = ending(monkeypatch, capsys, error)
+def test_unknown_errors_never_show_their_text(capsys, error):
+    code, err = ending(capsys, error)
     assert code == 70
     assert SECRET not in err
     assert type(error).__name__ in err and "--debug" in err
     assert err.count("\n") == 1
 
 
-def test_debug_shows_the_trace(monkeypatch, capsys):
-    code, err = ending(monkeypatch, capsys, ValueError(SECRET), "fit", "--debug")
+def test_debug_shows_the_trace(capsys):
+    code, err = ending(capsys, ValueError(SECRET), "fit", "--debug")
     assert code == 70
     assert "Traceback" in err and SECRET in err
 
@@ -97,3 +96,12 @@ def test_wrong_words_are_one_line_and_code_2(capsys, args):
 def test_a_misspelt_command_gets_a_suggestion(capsys):
     assert cli.run(["smaple"]) == 2
     assert "sample" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rest", [[], ["run", "--suite", "methods"], ["--help"]], ids=" ".join)
+def test_a_command_that_moved_says_where_to(capsys, rest):
+    assert cli.run(["bench", *rest]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "python -m benchmarks" in err
+    assert cli.run(["--help"]) == 0
+    assert "bench" not in capsys.readouterr().out

@@ -1,13 +1,17 @@
 """Images: declared, encoded, decoded, read from three kinds of files, never raising on what somebody's picture holds."""
 
+import io
 import struct
+import tracemalloc
 import zlib
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image, ImageFile
 
 from understudy.errors import UsageError
 from understudy.evaluate.images import png
@@ -227,37 +231,100 @@ def test_folders_that_do_not_fit_are_refused(tmp_path):
         read_table(tmp_path / "empty", schema(LABEL, Column(name="x", kind="boolean")))
 
 
-def filtered(image, kind):
-    """A PNG whose every line uses one filter, encoded from the definition."""
-    height, width, channels = image.shape
-    flat = image.reshape(height, -1).astype(int)
-    lines = b""
-    for y in range(height):
-        line = bytearray([kind])
-        for x in range(width * channels):
-            left = flat[y, x - channels] if x >= channels else 0
-            up = flat[y - 1, x] if y else 0
-            corner = flat[y - 1, x - channels] if y and x >= channels else 0
-            paeth = min((left, up, corner), key=lambda v: abs(left + up - corner - v))
-            line.append(int(flat[y, x] - (0, left, up, (left + up) // 2, paeth)[kind]) % 256)
-        lines += bytes(line)
-
-    def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    colour = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    packed = zlib.compress(lines)
-    parts = chunk(b"IHDR", header) + chunk(b"IDAT", packed[:9]) + chunk(b"IDAT", packed[9:]) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + parts
+def picture(image, **more):
+    file = io.BytesIO()
+    image.save(file, "PNG", **more)
+    return file.getvalue()
 
 
-@pytest.mark.parametrize("channels", [1, 2, 3, 4])
-@pytest.mark.parametrize("kind", range(5))
-def test_all_filters_and_colour_types_are_read(kind, channels):
-    image = np.random.default_rng(kind).integers(0, 256, (6, 5, channels)).astype(np.uint8)
-    wanted = image[:, :, : channels - 1] if channels in (2, 4) else image
-    np.testing.assert_array_equal(decode_png(filtered(image, kind)), wanted)
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def of_size(width, height, *extra):
+    """A PNG file that says it is that large and holds nothing of it."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + b"".join(extra) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
+
+
+RNG = np.random.default_rng(0)
+TONES = RNG.integers(0, 256, (4, 5)).astype(np.uint8)
+COLOURS = RNG.integers(0, 256, (4, 5, 3)).astype(np.uint8)
+ALPHA = RNG.integers(0, 256, (4, 5, 1)).astype(np.uint8)
+LUMA = np.rint(COLOURS @ np.asarray([0.299, 0.587, 0.114])).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("image", "grey", "colour"),
+    [
+        (Image.fromarray(TONES), TONES, None),
+        (Image.fromarray(COLOURS), LUMA, COLOURS),
+        (Image.fromarray(np.dstack([TONES, ALPHA])), TONES, None),
+        (Image.fromarray(np.dstack([COLOURS, ALPHA])), LUMA, COLOURS),
+        (Image.fromarray(TONES > 127), np.where(TONES > 127, 255, 0), None),
+        (Image.fromarray(TONES.astype(np.uint16) * 256 + 77), TONES, None),
+        (Image.fromarray(COLOURS).quantize(20), LUMA, COLOURS),
+    ],
+    ids=["grey", "colour", "grey-alpha", "colour-alpha", "one-bit", "sixteen-bit", "palette"],
+)
+def test_depths_and_colour_types_are_read(image, grey, colour):
+    found = decode_png(picture(image), (4, 5, 1))
+    assert np.abs(found.reshape(4, 5).astype(int) - grey).max() <= 1  # halves are rounded either way
+    wanted = np.dstack([grey] * 3) if colour is None else colour
+    np.testing.assert_array_equal(decode_png(picture(image), (4, 5, 3)).reshape(4, 5, 3), wanted)
+
+
+def test_a_palette_with_transparency_does_not_warn():
+    image = Image.fromarray(COLOURS).quantize(20)
+    assert decode_png(picture(image, transparency=bytes(range(20))), (4, 5, 3)) is not None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"nothing",
+        of_size(5, 4),  # no pixels
+        of_size(5, 4, chunk(b"zTXt", b"note\0\0" + zlib.compress(bytes(1 << 27)))),  # unpacks to 128 MB
+        of_size(60_000, 60_000),  # Pillow calls it a bomb
+        of_size(10_000, 10_000),  # Pillow warns
+        of_size(0, 0),
+        picture(Image.fromarray(TONES))[:60],
+        picture(Image.fromarray(TONES)).replace(b"IDAT", b"IDAX"),
+    ],
+    ids=["empty", "text", "pixels", "long-text", "bomb", "large", "zero", "cut", "unknown"],
+)
+def test_odd_files_are_no_picture_and_neither_raise_nor_warn(data):
+    assert decode_png(data, (4, 5, 1)) is None
+
+
+def test_a_file_of_another_kind_is_no_picture():
+    file = io.BytesIO()
+    Image.fromarray(TONES).save(file, "BMP")
+    assert decode_png(file.getvalue(), (4, 5, 1)) is None
+
+
+def test_pixels_of_another_size_are_never_unpacked():
+    """A million times the schema's size in a small file: compared by its header alone."""
+    header = struct.pack(">IIBBBBB", 8_000, 8_000, 8, 0, 0, 0, 0)
+    pixels = zlib.compress(bytes(8_000 * 8_001))
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    tracemalloc.start()
+    assert decode_png(data, (4, 5, 1)) is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    with mock.patch.object(ImageFile.ImageFile, "load", side_effect=AssertionError("unpacked")) as load:
+        assert decode_png(data, (4, 5, 1)) is None and not load.called
+        decode_png(picture(Image.fromarray(TONES)), (4, 5, 1))
+        assert load.called  # so the check above can fail
+
+
+def test_without_pillow_a_folder_is_refused_in_one_line(tmp_path, monkeypatch):
+    folder(tmp_path / "all")
+    monkeypatch.setattr("understudy.schema.images.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"'pillow'.*extra 'images'.*\.npz or \.parquet"):
+        read_table(tmp_path / "all", schema())
 
 
 def test_a_draft_says_how_to_declare_a_list_column(tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 
 FORMAT = "understudy audit 1"
 POINTS = 200  # of a ROC curve
@@ -122,7 +123,7 @@ class AuditResult:
 
     def save(self, path: str | Path) -> None:
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_atomically(path, text + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> "AuditResult":

@@ -7,9 +7,9 @@ synthetic tables and scores, no rows of a table.
 """
 
 import hashlib
+import io
 import json
 import math
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +35,7 @@ from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.estimators import method as method_called
+from understudy.files import write_atomically
 from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table
@@ -282,9 +283,9 @@ def run_task(job: Job, task: Task) -> dict[str, np.ndarray]:
             return {name: kept[name] for name in job.attacks}
     found = features_of(job, task)
     if job.folder is not None:
-        scratch = job.folder / f".{task.file}"
-        np.savez_compressed(scratch, **found)  # type: ignore[arg-type]
-        os.replace(scratch, job.folder / task.file)
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **found)  # type: ignore[arg-type]
+        write_atomically(job.folder / task.file, packed.getvalue())
     return found
 
 
@@ -359,7 +360,7 @@ def settled_seed(job: Job, seed: int | None, described: dict[str, Any]) -> int:
         if known != described or (seed is not None and own != seed):
             raise UsageError(f"{str(job.folder)!r} holds batches of another audit; choose another folder or delete it")
         return int(own)
-    path.write_text(json.dumps(described | {"seed": fresh}, indent=1) + "\n", encoding="utf-8")
+    write_atomically(path, json.dumps(described | {"seed": fresh}, indent=1) + "\n")
     return fresh
 
 

@@ -9,18 +9,21 @@ This file turns every way a command can end into an exit code and at most one li
     130  interrupted
 
 Commands are listed in `COMMANDS` and imported when they are called, so `understudy --help` does not import JAX.
+`run` serves another command line too (`python -m benchmarks`), which then ends in the same ways.
 """
 
 import errno
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from understudy.errors import UsageError
 
 _DEFECT = 70
+Command = Callable[[], Any]  # makes the Typer command to run; a function, because making it imports
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -28,22 +31,28 @@ def main(args: Sequence[str] | None = None) -> None:
     raise SystemExit(run(sys.argv[1:] if args is None else args))
 
 
-def run(args: Sequence[str]) -> int:
+def _understudy() -> Any:
+    from understudy.cli._commands import command
+
+    return command()
+
+
+def run(args: Sequence[str], command: Command = _understudy, program: str = "understudy") -> int:
     """Run one command and return its exit code."""
     words = list(args)
     debug = _take_flag(words, "--debug")
     if not debug:
-        return _guarded(words)
+        return _guarded(words, command, program)
     try:
-        return _invoke(words)
+        return _invoke(words, command, program)
     except BaseException:
         traceback.print_exc()
         return _DEFECT
 
 
-def _guarded(words: list[str]) -> int:
+def _guarded(words: list[str], command: Command, program: str) -> int:
     try:
-        code = _invoke(words)
+        code = _invoke(words, command, program)
     except UsageError as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
@@ -64,10 +73,8 @@ def _guarded(words: list[str]) -> int:
     return code
 
 
-def _invoke(words: list[str]) -> int:
-    from understudy.cli._commands import command
-
-    result = command().main(args=words, prog_name="understudy", standalone_mode=False)
+def _invoke(words: list[str], command: Command, program: str) -> int:
+    result = command().main(args=words, prog_name=program, standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from understudy.errors import UsageError
+
 COMMANDS = {
     "schema": ("schema_", "Say what is public about a table: draft, check or import a schema."),
     "plan": ("plan", "What a fit will cost and whether it can work, before any row is read."),
@@ -22,9 +24,9 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare synthetic rows with held-out real ones (results are not private)."),
     "report": ("report", "Draw a saved evaluation as one self-contained page."),
     "audit": ("audit", "Attack a method to check its claim."),
-    "bench": ("bench", "Run the published experiments and print both sides."),
     "demo": ("demo", "The whole path on a table that ships with a dependency."),
 }
+MOVED = {"bench": "`understudy bench` is now `python -m benchmarks`, run from the root of the repository"}
 
 
 class LazyGroup(TyperGroup):
@@ -37,6 +39,8 @@ class LazyGroup(TyperGroup):
                 self.commands[name] = TyperCommand(name, help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in MOVED:
+            raise UsageError(MOVED[args[0]])
         name, found, rest = super().resolve_command(ctx, args)
         if name in COMMANDS and found is not None:
             found = load(name)

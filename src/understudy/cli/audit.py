@@ -240,12 +240,8 @@ def write(result: Any, out: Path) -> list[Path]:
     from understudy.report import audit_page
 
     out.mkdir(parents=True, exist_ok=True)
-    path, part = out / "audit.json", out / "audit.json.part"
-    try:
-        result.save(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    path = out / "audit.json"
+    result.save(path)
     return [path, audit_page.write(path, out / "audit.html")]
 
 
@@ -338,10 +334,10 @@ def trace(
 def write_trace(found: Any, out: Path) -> list[Path]:
     import json
 
+    from understudy.files import write_atomically
     from understudy.report import trace_page
-    from understudy.report.audit_page import write_text
 
-    path = write_text(out / "trace.json", json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n")
+    path = write_atomically(out / "trace.json", json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n")
     return [path, trace_page.write(path, out / "trace.html")]
 
 

@@ -36,9 +36,9 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     try:
-        from understudy.bench.registry import load
+        from understudy.demo import load
 
-        train, test, schema = load("randhie", seed=seed)
+        train, test, schema = load(seed)
     except ModuleNotFoundError as error:
         raise UsageError(f"the demo needs the package {error.name!r}; run 'make demo' or install 'evaluate'") from None
 

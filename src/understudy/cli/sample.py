@@ -9,6 +9,7 @@ import typer
 from understudy.cli._output import AsJson, Overwrite, Quiet, show, writable_file
 from understudy.cli._progress import bar
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 
 app = typer.Typer()
 GRID = 100  # images in a grid unless --rows says otherwise
@@ -47,7 +48,7 @@ def sample(
         from understudy.evaluate.images import sample_grid
 
         count, picture = sample_grid(loaded, GRID if rows is None else rows, seed, condition)
-        out.write_bytes(picture)
+        write_atomically(out, picture)
         if not quiet:
             show({"out": str(out), "rows": count}, lambda: f"wrote a grid of {count:,} images to {out}", as_json)
         return

@@ -8,6 +8,7 @@ import typer
 
 from understudy.cli._output import AsJson, Overwrite, show, writable_file
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Say what is public about a table: draft, check or import a schema.")
 
@@ -35,7 +36,8 @@ def init(
         raise UsageError(f"--out {str(out)!r} exists already; choose another name or add --overwrite")
     writable_file(out)
     text = draft(file, label=label, unit=unit, public_data=public_data)
-    _write(out, text)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, text)
     show(
         {"schema": str(out), "public_data": public_data},
         lambda: f"wrote {out}\nRead it, fill in what is marked, then: understudy schema check {file} --schema {out}",
@@ -90,14 +92,3 @@ def import_sdv(
         lambda: f"wrote {out} ({len(imported.columns)} columns); read it before use",
         as_json,
     )
-
-
-def _write(path: Path, text: str) -> None:
-    """All or nothing: a full disk leaves no half a schema."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft_file = path.with_name(path.name + ".part")
-    try:
-        draft_file.write_text(text, encoding="utf-8")
-        draft_file.replace(path)
-    finally:
-        draft_file.unlink(missing_ok=True)

@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from understudy.files import write_atomically
+
 FORMAT = 1
 FAMILIES = ("utility", "fidelity", "mmd", "dimension", "groups", "diagnostics")
 BANNER = "NOT PRIVATE: computed from real rows. Do not share."
@@ -391,11 +393,7 @@ class Evaluation:
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
     def save(self, path: str | Path) -> None:
-        """Write through a temporary neighbour, so that a reader never sees half a file."""
-        path = Path(path)
-        part = path.with_name(path.name + ".part")
-        part.write_text(self.to_json() + "\n", encoding="utf-8")
-        part.replace(path)
+        write_atomically(path, self.to_json() + "\n")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.report import internal, release
 from understudy.report.node import Node, read
 from understudy.report.page import LIMIT_BYTES
@@ -28,7 +29,7 @@ def render(result: str | Path, kind: str) -> str:
 def write(result: str | Path, out: str | Path, kind: str = "both") -> list[Path]:
     """Draw the pages of `kind` (internal, release, both) into the folder `out`; returns their paths.
 
-    Pages are drawn before anything is written, each through a temporary neighbour, so nothing half-written is left.
+    Pages are drawn before anything is written, each whole or not at all.
     """
     kinds = list(KINDS) if kind == "both" else [_known(kind)]
     root = read(result)
@@ -37,17 +38,7 @@ def write(result: str | Path, out: str | Path, kind: str = "both") -> list[Path]
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {str(out)!r} is a file; name a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for one, text in pages.items():
-        path = folder / FILES[one]
-        part = path.with_name(path.name + ".part")
-        try:
-            part.write_text(text, encoding="utf-8", newline="\n")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-        written.append(path)
-    return written
+    return [write_atomically(folder / FILES[one], text) for one, text in pages.items()]
 
 
 def _known(kind: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from understudy.accounting.attacker import best_true_positive_rate
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.report import page
 from understudy.report.audit_charts import Estimate, forest, roc
 from understudy.report.node import Node, figure
@@ -92,17 +93,7 @@ def render(root: Node) -> str:
 
 def write(result: str | Path, path: str | Path) -> Path:
     """Draw the page of an audit file; nothing half-written is left."""
-    return write_text(Path(path), render(read(result)))
-
-
-def write_text(path: Path, text: str) -> Path:
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+    return write_atomically(path, render(read(result)))
 
 
 def _lead(root: Node) -> str:

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 from understudy.report import page
-from understudy.report.audit_page import write_text
 from understudy.report.charts import Mark, Series, bar_chart, line_chart
 from understudy.report.node import Node, figure
 from understudy.report.svg import esc
@@ -31,7 +31,7 @@ def read(path: str | Path) -> Node:
 
 def write(result: str | Path, path: str | Path) -> Path:
     """Draw the page of a trace file; nothing half-written is left."""
-    return write_text(Path(path), render(read(result)))
+    return write_atomically(path, render(read(result)))
 
 
 def render(root: Node) -> str:

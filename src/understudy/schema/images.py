@@ -6,16 +6,19 @@ numeric places, so every method takes images. Files that bring images:
     NPZ        one array per column, named like it: images [n, ...] of any shape with the right number of values, labels [n]
     folder     DIR/CLASS/NAME.png, the folder's name being the label; images straight in DIR where the schema has no label
 
-PNG files are read here (8 bits, grey or colour, with or without alpha, not interlaced; PNG specification, sections 9 and 11).
-What a file holds never raises: an image that cannot be read, or of another size, counts as even grey, as a missing number counts
-as the middle of its bounds.
+PNG files are read by Pillow (extra `images`), by its PNG reader alone: a file of another kind is no picture, whatever its name.
+What a file holds never raises or warns: an image that cannot be read, or of another size, counts as even grey, as a missing
+number counts as the middle of its bounds. The size is compared before a pixel is unpacked, so a file that would unpack to
+gigabytes costs no more than the schema's own size; Pillow limits what compressed texts beside the pixels may take.
 """
 
+import io
 import math
 import os
-import struct
+import warnings
 import zlib
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -26,9 +29,6 @@ import pyarrow as pa
 
 from understudy.errors import UsageError
 from understudy.schema.columns import Column
-
-PNG = b"\x89PNG\r\n\x1a\n"
-_CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # by colour type: grey, colour, grey with alpha, colour with alpha
 
 
 def pixel_values(series: pd.Series, column: Column) -> tuple[np.ndarray, np.ndarray]:
@@ -131,10 +131,11 @@ def read_folder(path: str | os.PathLike[str], schema: Any) -> pd.DataFrame:
     if not files:
         where = "CLASS/NAME.png" if schema.label is not None else "NAME.png"
         raise UsageError(f"folder {str(path)!r} holds no {where} files")
+    _need_pillow(path)
     columns: dict[str, Any] = {}
     for column in schema.columns:
         if column.kind == "image":
-            columns[column.name] = pd.Series([_file(file, column) for file in files], dtype=object)
+            columns[column.name] = pd.Series([_file(file, column.shape) for file in files], dtype=object)
         elif column.kind == "identifier":
             columns[column.name] = [str(file.relative_to(root)) for file in files]
         else:
@@ -142,62 +143,36 @@ def read_folder(path: str | os.PathLike[str], schema: Any) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _file(path: Path, column: Column) -> np.ndarray | None:
+def _need_pillow(path: str | os.PathLike[str]) -> None:
+    if find_spec("PIL") is None:
+        raise UsageError(
+            f"folder {str(path)!r} holds PNG files, and the package 'pillow' that reads them is not installed; "
+            "install the extra 'images', or bring the pictures as .npz or .parquet"
+        )
+
+
+def decode_png(data: bytes, shape: tuple[int, int, int]) -> np.ndarray | None:
+    """uint8 [height x width x channels] of a PNG of that size, else None. Alpha and the lower half of 16 bits are dropped."""
+    from PIL import Image
+
+    height, width, channels = shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # somebody's picture: what is odd about it is not reported
+        try:
+            with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+                if image.size != (width, height):
+                    return None
+                if image.mode.startswith("I"):  # 16 bits of grey
+                    image = Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
+                elif image.mode == "P":  # colours first, or the palette's own numbers would count as grey
+                    image = image.convert("RGB")
+                return np.asarray(image.convert("L" if channels == 1 else "RGB"), np.uint8).reshape(-1)
+        except Exception:  # whatever a file can make a reader do
+            return None
+
+
+def _file(path: Path, shape: tuple[int, int, int]) -> np.ndarray | None:
     try:
-        image = decode_png(path.read_bytes())
-    except (OSError, ValueError, struct.error, zlib.error, IndexError):
-        return None  # somebody's picture: a damaged one counts as grey and is not reported
-    height, width, channels = column.shape
-    if image.shape[:2] != (height, width):
+        return decode_png(path.read_bytes(), shape)
+    except OSError:
         return None
-    if image.shape[2] == 3 and channels == 1:
-        image = np.rint(image @ np.asarray([0.299, 0.587, 0.114]))[:, :, None].astype(np.uint8)
-    return np.broadcast_to(image, (height, width, channels)).reshape(-1)
-
-
-def decode_png(data: bytes) -> np.ndarray:
-    """uint8 [height, width, 1 or 3]; alpha is dropped. ValueError for anything else than 8 bits, not interlaced."""
-    if data[:8] != PNG:
-        raise ValueError("no PNG")
-    place, packed, header = 8, b"", b""
-    while place < len(data):
-        (length,) = struct.unpack(">I", data[place : place + 4])
-        kind, body = data[place + 4 : place + 8], data[place + 8 : place + 8 + length]
-        header, packed = (body, packed) if kind == b"IHDR" else (header, packed + body if kind == b"IDAT" else packed)
-        place += length + 12
-    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", header)
-    if depth != 8 or interlaced or colour not in _CHANNELS or not 0 < width * height <= 1 << 24:
-        raise ValueError("unsupported PNG")
-    channels = _CHANNELS[colour]
-    line = width * channels
-    raw = np.frombuffer(zlib.decompressobj().decompress(packed, height * (line + 1)), np.uint8)
-    raw = raw.reshape(height, line + 1)
-    image = np.zeros((height, line), np.uint8)
-    above = np.zeros(line, np.uint8)
-    for y in range(height):
-        above = image[y] = _unfilter(int(raw[y, 0]), raw[y, 1:], above, channels)
-    pixels = image.reshape(height, width, channels)
-    return pixels[:, :, : channels - 1] if colour in (4, 6) else pixels
-
-
-def _unfilter(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
-    """One line of pixels from its filtered form (PNG specification, section 9)."""
-    if kind == 0:
-        return line.copy()
-    if kind == 2:
-        return line + above
-    if kind not in (1, 3, 4):
-        raise ValueError("unknown filter")
-    out = np.zeros(len(line), np.int64)
-    for x in range(len(line)):
-        left, up = (int(out[x - step]) if x >= step else 0), int(above[x])
-        corner = int(above[x - step]) if x >= step else 0
-        if kind == 1:
-            guess = left
-        elif kind == 3:
-            guess = (left + up) // 2
-        else:
-            estimate = left + up - corner
-            guess = min((left, up, corner), key=lambda value: abs(estimate - value))
-        out[x] = (int(line[x]) + guess) % 256
-    return out.astype(np.uint8)

@@ -28,7 +28,7 @@ def run(parts: tuple[str, ...] = PARTS, quick: bool = False) -> dict[str, Any]:
 
 
 def in_process(part: str, quick: bool, *extra: str) -> str:
-    command = [sys.executable, "-m", "understudy.bench.speed", part, "quick" if quick else "full", *extra]
+    command = [sys.executable, "-m", "benchmarks.speed", part, "quick" if quick else "full", *extra]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"speed benchmark {part!r} failed:\n{done.stderr[-2000:]}")

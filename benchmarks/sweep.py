@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from understudy.bench.cells import REAL, Cell
-from understudy.bench.published import look_up
-from understudy.bench.registry import DATASETS
-from understudy.bench.tables import METRIC_TITLES
+from benchmarks.cells import REAL, Cell
+from benchmarks.published import look_up
+from benchmarks.registry import DATASETS
+from benchmarks.tables import METRIC_TITLES
 from understudy.errors import UsageError
 from understudy.report.charts import Reference, Series, line_chart
 

@@ -360,6 +360,6 @@ def suite(name: str) -> Suite:
     found = SUITES.get(name)
     if found is None:
         near = get_close_matches(name, SUITES, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else "see `understudy bench list`"
+        advice = f"did you mean {near[0]!r}?" if near else "see `python -m benchmarks list`"
         raise UsageError(f"--suite: unknown suite {name!r}; {advice}")
     return found

@@ -14,12 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks import store
+from benchmarks.cells import REAL
+from benchmarks.registry import DATASETS, protected, schema_path
 from understudy.adviser import Experience, facts_of
-from understudy.bench import store
-from understudy.bench.cells import REAL
-from understudy.bench.registry import DATASETS, protected, schema_path
 from understudy.errors import UsageError
 from understudy.estimators import METHODS
+from understudy.files import write_atomically
 from understudy.schema import Schema
 
 NO_ADVICE = ("pate-gan-as-published",)  # a void guarantee is nothing to recommend
@@ -80,8 +81,8 @@ def write(results: Path, target: Path) -> list[Experience]:
     found = collect(results)
     if not found:
         raise UsageError(
-            f"--results {str(results)!r} holds no full results; `understudy bench run --suite methods` makes them"
+            f"--results {str(results)!r} holds no full results; `python -m benchmarks run --suite methods` makes them"
         )
     lines = ",\n".join(json.dumps(asdict(one)) for one in found)
-    store.write_text(target, '{"written by": "understudy bench adviser", "results": [\n' + lines + "\n]}\n")
+    write_atomically(target, '{"written by": "python -m benchmarks adviser", "results": [\n' + lines + "\n]}\n")
     return found

@@ -1,13 +1,17 @@
 """Tables, README section and drawings say what is in the results file."""
 
+from pathlib import Path
+
 import pytest
 
-from understudy.bench import readme, runner, sweep, tables
-from understudy.bench.score import model_agreement
-from understudy.bench.suites import SUITES
+from benchmarks import readme, runner, sweep, tables
+from benchmarks.score import model_agreement
+from benchmarks.suites import SUITES
 from understudy.errors import UsageError
 
 from .fakes import resolve, score
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def record(dataset="epileptic-seizure", method="pate-gan", epsilon=1.0, seed=0, status="ok", auroc=0.7, **more):
@@ -102,26 +106,38 @@ def test_markdown_and_html_hold_the_same_cells_and_escape():
 
 
 def test_readme_section_is_replaced_between_markers(tmp_path):
-    from understudy.bench import store
+    from benchmarks import store
 
     file = tmp_path / "README.md"
     file.write_text("before\n<!-- results -->\nold\n<!-- /results -->\nafter\n")
     assert "No results yet" in readme.update(file, tmp_path)
-    for one in (*REAL, *OURS):
+    rivals = [
+        record(method="mst", auroc=0.9),
+        record(method="mst", epsilon=10.0, auroc=0.99),
+        record(method="aim", auroc=0.99, options={"rounds": 1}),
+        record(method="dpgan", auroc=0.99, guarantee="void"),
+        record(method="independent", status="failed", error="x"),
+    ]
+    for one in (*REAL, *OURS, *rivals):
         store.append(tmp_path / "methods.jsonl", one)
     section = readme.update(file, tmp_path)
     text = file.read_text()
     assert text.startswith("before\n<!-- results -->\n") and text.endswith("<!-- /results -->\nafter\n")
     assert section in text and "old" not in text
-    assert (
-        "| UCI Epileptic Seizure | pate-gan | 1 | 0.7681 | 0.6187 to 0.7425 | 0.7000 (0.0707) | 0.7500 | 0.9000 |"
-        in text
-    )
+    row = "| UCI Epileptic Seizure | 0.900 | 0.850 (one run) mst | 0.700 (0.071) | 0.768 (pate-gan) |"
+    assert [line for line in section.splitlines() if line.startswith("|")][2:] == [row]
     assert readme.update(file, tmp_path) == section
     assert file.read_text() == text
     (tmp_path / "plain.md").write_text("no markers")
     with pytest.raises(UsageError, match="lacks the markers"):
         readme.update(tmp_path / "plain.md", tmp_path)
+
+
+def test_readme_is_short_and_shows_the_results_as_they_are():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.section_of(ROOT / "benchmarks" / "results") in text, "run python -m benchmarks readme"
+    assert len(text.splitlines()) < 130
+    assert "make demo" in text and "make test" in text
 
 
 def test_sweep_cells_and_drawing(tmp_path):

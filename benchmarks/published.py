@@ -12,10 +12,12 @@ import csv
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from understudy.errors import UsageError
+
+FOLDER = Path(__file__).parent / "published"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Printed:
 
 def papers() -> dict[str, dict[str, Any]]:
     """Citation, table titles, gaps and remarks of each paper."""
-    return json.loads((resources.files("understudy.bench") / "published" / "sources.json").read_text(encoding="utf-8"))
+    return json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
 
 
 @cache
@@ -46,7 +48,7 @@ def rows(paper: str) -> tuple[Printed, ...]:
     """Every number of one paper."""
     if paper not in papers():
         raise UsageError(f"unknown paper {paper!r}; there are: {', '.join(papers())}")
-    text = (resources.files("understudy.bench") / "published" / f"{paper}.csv").read_text(encoding="utf-8")
+    text = (FOLDER / f"{paper}.csv").read_text(encoding="utf-8")
     return tuple(_printed(paper, row) for row in csv.DictReader(text.splitlines()))
 
 

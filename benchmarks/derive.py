@@ -43,22 +43,6 @@ def admissions_by_code(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([patient, present], axis=1).reset_index(drop=True)
 
 
-def rand_health(frame: pd.DataFrame) -> pd.DataFrame:
-    """Self-rated health as one ordered column, and whether the person saw a doctor that year.
-
-    `black` and `physlm` hold group means for the few people where the answer is unknown; they are rounded to 0 or 1.
-    """
-    health = np.select(
-        [frame["hlthp"] == 1, frame["hlthf"] == 1, frame["hlthg"] == 1], ["poor", "fair", "good"], "excellent"
-    )
-    return frame.assign(
-        health=health,
-        visited=(frame["mdvis"] > 0).astype(np.int64),
-        black=frame["black"].round().astype(np.int64),
-        physlm=frame["physlm"].round().astype(np.int64),
-    )
-
-
 def _replace_label(frame: pd.DataFrame, old: str, new: str, positive: pd.Series) -> pd.DataFrame:
     derived = frame.drop(columns=old)
     return pd.concat([derived, positive.astype(np.int8).rename(new)], axis=1)

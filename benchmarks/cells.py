@@ -22,8 +22,8 @@ from typing import Any
 
 import pandas as pd
 
-from understudy.bench import store
-from understudy.bench.registry import Split, load
+from benchmarks import store
+from benchmarks.registry import Split, load
 from understudy.errors import UsageError
 from understudy.schema import Schema
 
@@ -216,11 +216,15 @@ def _describe(error: Exception) -> str:
 
 
 def _place(error: Exception) -> str:
+    """The innermost place in our own files."""
+    import understudy
+
     trace, place = error.__traceback__, ""
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if f"{os.sep}understudy{os.sep}" in file:
-            place = f" in {file.rsplit(f'{os.sep}understudy{os.sep}', 1)[1]} line {trace.tb_lineno}"
+        file = Path(trace.tb_frame.f_code.co_filename)
+        for package in (Path(__file__).parent, Path(understudy.__file__).parent):
+            if package in file.parents:
+                place = f" in {file.relative_to(package.parent).as_posix()} line {trace.tb_lineno}"
         trace = trace.tb_next
     return place
 
@@ -244,6 +248,6 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _score(*frames: Any, **settings: Any) -> dict[str, Any]:
-    from understudy.bench.score import score
+    from benchmarks.score import score
 
     return score(*frames, **settings)

@@ -61,10 +61,3 @@ def prepare(folder: Path) -> None:
         raise UsageError(f"--out {str(folder)!r}: {error.strerror}; choose another place") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"--out {str(folder)!r}: cannot write there; choose another place")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from understudy.bench import store
-from understudy.bench.cells import REAL, Cell, Resolve, Score, Task
-from understudy.bench.cells import run as run_cell
-from understudy.bench.registry import dataset, find_file
-from understudy.bench.suites import NOT_PRIVATE, Suite, Variant
+from benchmarks import store
+from benchmarks.cells import REAL, Cell, Resolve, Score, Task
+from benchmarks.cells import run as run_cell
+from benchmarks.registry import dataset, find_file
+from benchmarks.suites import NOT_PRIVATE, Suite, Variant
 
 Report = Callable[[Mapping[str, Any], int, int], None]  # record of the finished cell, finished cells, all cells
 
@@ -128,4 +128,4 @@ def command_line(words: Sequence[str] | None = None) -> str:
     """
     typed = list(sys.argv if words is None else words)[1:]
     hidden = [i + 1 for i, word in enumerate(typed) if word in ("--data", "--out")]
-    return shlex.join(["understudy", *("DIR" if i in hidden else word for i, word in enumerate(typed))])
+    return shlex.join(["python", "-m", "benchmarks", *("DIR" if i in hidden else word for i, word in enumerate(typed))])

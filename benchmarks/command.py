@@ -1,16 +1,25 @@
-"""`understudy bench`: repeat the published experiments and print both sides. Heavy imports happen inside the
-commands.
+"""`python -m benchmarks`: repeat the published experiments and print both sides. Heavy imports happen inside the
+commands; exit codes and messages are those of `understudy`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from understudy import cli
 from understudy.cli._output import AsJson, settings, show
 from understudy.errors import UsageError
+from understudy.files import write_atomically
 
-app = typer.Typer(no_args_is_help=True, help="Run the published experiments and print both sides.")
+PROGRAM = "python -m benchmarks"
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Run the published experiments and print both sides.",
+)
 
 RESULTS = Path("benchmarks/results")
 Data = Annotated[
@@ -31,12 +40,17 @@ Delta = Annotated[float | None, typer.Option("--delta", help="(default: the suit
 CellsAsJson = Annotated[bool, typer.Option("--json", help="Print just the finished cells, one JSON object a line.")]
 
 
+def run(args: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    return cli.run(args, lambda: typer.main.get_command(app), PROGRAM)
+
+
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Suites, data sets (and where the public gets them), published tables."""
-    from understudy.bench.published import papers
-    from understudy.bench.registry import DATASETS
-    from understudy.bench.suites import SUITES
+    from benchmarks.published import papers
+    from benchmarks.registry import DATASETS
+    from benchmarks.suites import SUITES
 
     content: dict[str, dict[str, Any]] = {
         "suites": {
@@ -54,7 +68,7 @@ def list_(as_json: AsJson = False) -> None:
     }
 
     def text() -> str:
-        lines = ["Suites (understudy bench run --suite NAME):"]
+        lines = ["Suites (python -m benchmarks run --suite NAME):"]
         lines += [f"  {name:<20} {s['title']}" for name, s in content["suites"].items()]
         lines += ["", "Data sets (file in --data DIR, or none needed; where the public gets it):"]
         lines += [f"  {name:<25} {d['file'] or '-':<32} {d['source']}" for name, d in content["datasets"].items()]
@@ -68,8 +82,8 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @app.command("run")
-def run(
-    suite: Annotated[str, typer.Option("--suite", help="Which table to repeat; see `understudy bench list`.")],
+def run_suite(
+    suite: Annotated[str, typer.Option("--suite", help="Which table to repeat; see `python -m benchmarks list`.")],
     methods: Annotated[
         str | None, typer.Option("--methods", help="Comma-separated. (default: the suite's)", show_default=False)
     ] = None,
@@ -93,8 +107,8 @@ def run(
     """Fit, sample and score every cell of a suite, then print published beside ours. Finished cells are not
     repeated.
     """
-    from understudy.bench import runner, store, tables
-    from understudy.bench import suites as all_suites
+    from benchmarks import runner, tables
+    from benchmarks import suites as all_suites
 
     chosen = all_suites.suite(suite)
     chosen = chosen.quick() if quick else chosen
@@ -116,14 +130,14 @@ def run(
     stem = chosen.name + ("-quick" if quick else "")
     records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
     made = tables.build(chosen, records)
-    store.write_text(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made)}")
-    store.write_text(out / f"{stem}.html", tables.html(made, chosen.title))
+    write_atomically(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made)}")
+    write_atomically(out / f"{stem}.html", tables.html(made, chosen.title))
     _end(records, made, out / stem, as_json)
 
 
 @app.command("sweep")
 def sweep(
-    dataset: Annotated[str, typer.Option("--dataset", help="See `understudy bench list`.")] = "epileptic-seizure",
+    dataset: Annotated[str, typer.Option("--dataset", help="See `python -m benchmarks list`.")] = "epileptic-seizure",
     methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "pate-gan",
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="Comma-separated. (default: 0.1 to 10)", show_default=False)
@@ -146,10 +160,10 @@ def sweep(
     as_json: CellsAsJson = False,
 ) -> None:
     """Utility against epsilon (0.1 to 10) or against the number of teachers, with a drawing (SVG)."""
-    from understudy.bench import runner, store
-    from understudy.bench import suites as all_suites
-    from understudy.bench import sweep as sweeps
-    from understudy.bench.registry import load
+    from benchmarks import runner
+    from benchmarks import suites as all_suites
+    from benchmarks import sweep as sweeps
+    from benchmarks.registry import load
 
     rows = all_suites.QUICK_ROWS if quick else None
     names = _words(methods) or []
@@ -175,7 +189,7 @@ def sweep(
     records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
     files = {f"{stem}-{ending}.svg": drawing for ending, drawing in sweeps.drawings(records).items()}
     for name, drawing in files.items():
-        store.write_text(out / name, drawing)
+        write_atomically(out / name, drawing)
     _end(records, [], out / stem, as_json)
     if not as_json:
         for name in files:
@@ -184,7 +198,7 @@ def sweep(
 
 @app.command("export")
 def export(
-    dataset: Annotated[str, typer.Argument(help="See `understudy bench list`.")],
+    dataset: Annotated[str, typer.Argument(help="See `python -m benchmarks list`.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for train.parquet, test.parquet and schema.yaml.")],
     seed: Annotated[int, typer.Option("--seed")] = 0,
     split: Annotated[str, typer.Option("--split", help="random or official.")] = "random",
@@ -194,7 +208,8 @@ def export(
     """Write a benchmark task as files, ready for `understudy fit` and `understudy evaluate`."""
     import shutil
 
-    from understudy.bench import load, schema_path, store
+    from benchmarks import store
+    from benchmarks.registry import load, schema_path
 
     store.prepare(out)
     train, test, _ = load(dataset, data, seed=seed, split=split)
@@ -213,13 +228,11 @@ def export(
 
 @app.command("schema")
 def schema(
-    name: Annotated[
-        str, typer.Argument(help="A data set, or a file of the package such as epileptic_seizure_raw_binary.")
-    ],
+    name: Annotated[str, typer.Argument(help="A data set, or a schema file such as epileptic_seizure_raw_binary.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print the schema file that the package has for a data set: `understudy bench schema adult > adult.yaml`."""
-    from understudy.bench import schema_path
+    """Print the schema file of a data set: `python -m benchmarks schema adult > adult.yaml`."""
+    from benchmarks.registry import schema_path
     from understudy.schema import Schema
 
     path = schema_path(name)
@@ -233,7 +246,7 @@ def readme(
     as_json: AsJson = False,
 ) -> None:
     """Write the table of results into the README, from the results files."""
-    from understudy.bench.readme import update
+    from benchmarks.readme import update
 
     section = update(file, results)
     show({"readme": str(file), "section": section}, lambda: section, as_json)
@@ -246,7 +259,7 @@ def adviser(
     as_json: AsJson = False,
 ) -> None:
     """Write what the adviser knows (`plan`, `--method auto`) from the results files."""
-    from understudy.bench.experience import write
+    from benchmarks.experience import write
 
     found = write(results, out)
     places = {one.place for one in found}
@@ -261,9 +274,8 @@ def speed(
     as_json: AsJson = False,
 ) -> None:
     """Speed as ratios within one run: teachers against bare matrix products, sampling against writing."""
-    from importlib import import_module
+    from benchmarks import speed as measure
 
-    measure = import_module("understudy.bench.speed")  # imported here only: it is the one part that pulls in JAX
     chosen = tuple(parts or measure.PARTS)
     for part in chosen:
         if part not in measure.PARTS:
@@ -328,7 +340,7 @@ def _end(records: Any, made: Any, stem: Path, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from understudy.bench import tables
+    from benchmarks import tables
 
     console = Console()
     console = console if console.is_terminal else Console(width=160)  # a file or a pipe has no width of its own

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from understudy.bench.published import look_up, papers, rows
-from understudy.bench.registry import DATASETS
+from benchmarks.published import look_up, papers, rows
+from benchmarks.registry import DATASETS
 
 NOT_OURS = {"maggic", "unos", "mimic3", "ptb", "four"}
 # Averages the papers themselves printed differently from the mean of their rows, by more than rounding.

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from understudy.bench import runner, store
-from understudy.bench.cells import Cell, most_frequent_codes
-from understudy.bench.registry import load
-from understudy.bench.suites import SUITES, suite
+from benchmarks import runner, store
+from benchmarks.cells import Cell, most_frequent_codes
+from benchmarks.registry import load
+from benchmarks.suites import SUITES, suite
 from understudy.errors import UsageError
 
 from .fakes import resolve, score
@@ -16,7 +16,7 @@ BUILTIN = SUITES["builtin"]
 
 
 def run(cells, file, **more):
-    return runner.run(cells, file, jobs=1, resolve=resolve, score=score, command="understudy bench run", **more)
+    return runner.run(cells, file, jobs=1, resolve=resolve, score=score, command="python -m benchmarks run", **more)
 
 
 def breast(seeds=1, **more):
@@ -129,12 +129,12 @@ def test_out_that_is_a_file_is_refused(tmp_path):
 
 
 def test_command_line_hides_folders():
-    words = ["/x/bin/understudy", "bench", "run", "--data", "/y/data", "--out", "/r", "--seeds", "5"]
-    assert runner.command_line(words) == "understudy bench run --data DIR --out DIR --seeds 5"
+    words = ["/x/benchmarks/__main__.py", "run", "--data", "/y/data", "--out", "/r", "--seeds", "5"]
+    assert runner.command_line(words) == "python -m benchmarks run --data DIR --out DIR --seeds 5"
 
 
 def test_every_suite_has_a_smaller_quick_variant_and_known_data_sets():
-    from understudy.bench.registry import DATASETS
+    from benchmarks.registry import DATASETS
 
     for one in SUITES.values():
         quick = one.quick()

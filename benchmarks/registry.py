@@ -13,18 +13,19 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from understudy.bench import derive
+from benchmarks import derive
+from understudy import demo
 from understudy.errors import UsageError
 from understudy.schema import Schema
 
 ENVIRONMENT = "UNDERSTUDY_DATA"
+SCHEMAS = Path(__file__).parent / "schemas"
 
 
 class Split(NamedTuple):
@@ -213,7 +214,7 @@ DATASETS = _sets(
         source="statsmodels",
         builtin="statsmodels",
         schema="randhie",
-        derive=derive.rand_health,
+        derive=demo.derive,
         note="Unit: the person (5,912 persons, 20,190 person-years). Persons, not rows, are split.",
     ),
 )
@@ -224,21 +225,20 @@ def dataset(name: str) -> Dataset:
     found = DATASETS.get(name)
     if found is None:
         near = get_close_matches(name, DATASETS, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else "see `understudy bench list`"
+        advice = f"did you mean {near[0]!r}?" if near else "see `python -m benchmarks list`"
         raise UsageError(f"unknown data set {name!r}; {advice}")
     return found
 
 
 def schema_path(name: str) -> Path:
-    """The package's schema file of that name (a data set's name, or a file's stem such as
-    `epileptic_seizure_raw_binary`).
+    """The schema file of that name (a data set's name, or a file's stem such as `epileptic_seizure_raw_binary`).
+    That of the demo's table lies in the installed package.
     """
     stem = DATASETS[name].schema if name in DATASETS else name.replace("-", "_")
-    path = Path(str(resources.files("understudy.bench") / "schemas" / f"{stem}.yaml"))
-    if not path.is_file():
-        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
-        raise UsageError(f"no schema named {name!r} is in the package; there are: {known}")
-    return path
+    files = {file.stem: file for file in SCHEMAS.glob("*.yaml")} | {"randhie": demo.SCHEMA}
+    if stem not in files:
+        raise UsageError(f"no schema is named {name!r}; there are: {', '.join(sorted(files))}")
+    return files[stem]
 
 
 def find_file(entry: Dataset, data: str | os.PathLike[str] | None) -> Path:
@@ -266,16 +266,9 @@ def read_source(entry: Dataset, data: str | os.PathLike[str] | None) -> pd.DataF
         loader = {"breast-cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}[entry.name]
         return loader(as_frame=True).frame
     if entry.builtin == "statsmodels":
-        return _read_randhie()
+        return demo.source()
     path = find_file(entry, data)
     return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-
-
-def _read_randhie() -> pd.DataFrame:
-    # The ready-made frame of statsmodels has no person column; the source table beside it does.
-    path = resources.files("statsmodels.datasets.randhie") / "src" / "randhie.csv"
-    with resources.as_file(path) as file:
-        return pd.read_csv(file)
 
 
 def load(

@@ -2,10 +2,10 @@
 
 import pytest
 
+from benchmarks import runner, tables
+from benchmarks.published import look_up
+from benchmarks.suites import NOISE_FREE, NOT_PRIVATE, SUITES, Suite, Variant
 from understudy import method
-from understudy.bench import runner, tables
-from understudy.bench.published import look_up
-from understudy.bench.suites import NOISE_FREE, NOT_PRIVATE, SUITES, Suite, Variant
 from understudy.estimators import METHODS
 
 from .fakes import resolve, score

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.bench import registry
+from benchmarks import registry
 from understudy.schema import Schema
 
 
 def schema_of(name: str) -> Schema:
-    """A schema of the package; reading a file of a thousand columns takes seconds, so once is enough."""
+    """A schema of the benchmark; reading a file of a thousand columns takes seconds, so once is enough."""
     return _read(registry.schema_path(name))
 
 
@@ -22,7 +22,7 @@ def _read(path: Path) -> Schema:
 
 
 class CachedSchema:
-    """Stands in for `Schema` in the registry: reads each file of the package once."""
+    """Stands in for `Schema` in the registry: reads each file once."""
 
     @staticmethod
     def load(path: Path) -> Schema:

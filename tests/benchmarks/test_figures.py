@@ -1,17 +1,12 @@
-"""benchmarks/figures.py draws what the results hold, beside what the papers print, and names what is missing."""
+"""`python -m benchmarks.figures` draws what the results hold, beside what the papers print, and names what is missing."""
 
 import re
-import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
-from understudy.bench import runner, store
-from understudy.bench.suites import SUITES
-
-SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "figures.py"
-figures = runpy.run_path(str(SCRIPT))
+from benchmarks import figures, runner, store
+from benchmarks.suites import SUITES
 
 
 def ran(suite, **figures_of):
@@ -32,7 +27,7 @@ def marks(drawing):
 def command(monkeypatch, *words):
     monkeypatch.setattr(sys, "argv", ["figures.py", *words])
     try:
-        figures["main"]()
+        figures.main()
     except SystemExit as end:
         return end.code
     return 0
@@ -56,7 +51,7 @@ def test_directions_beside_the_published_numbers(tmp_path, monkeypatch):
 def test_runs_with_other_options_are_not_averaged_together():
     fits = ran("g-pate-table-3", accuracy=lambda c: 0.5)
     bare = [r | {"options": r["options"] | {"moments_share": 0.0}, "metrics": {"accuracy": 0.3}} for r in fits[1:]]
-    found = marks(figures["directions"]([*fits, *bare])["g-pate-teachers"])
+    found = marks(figures.directions([*fits, *bare])["g-pate-teachers"])
     assert ("ours: g-pate", 2000, 0.5) in found and ("ours: g-pate, moments_share=0.0", 2000, 0.3) in found
 
 
@@ -67,7 +62,7 @@ def test_budgets_with_level_lines_for_what_is_not_private(tmp_path):
         dimension_wise_f1=lambda c: level.get(c.method) or 0.1 + 0.01 * c.epsilon + 0.02 * c.seed,
         mmd=lambda c: None if c.method == "real" else 0.05,
     )
-    made = figures["budgets"](records)
+    made = figures.budgets(records)
     assert set(made) == {f"rdp-cgan-{word}-{name}" for word in ("mmd", "f1") for name in ("mimic3-demo", "hiva")}
     f1 = made["rdp-cgan-f1-hiva"]
     private = {(name, x, y) for name in ("rdp-cgan", "dpgan") for x, y in ((1, 0.13), (10, 0.22))}
@@ -79,7 +74,7 @@ def test_budgets_with_level_lines_for_what_is_not_private(tmp_path):
 def test_each_code_a_point():
     run = {"dataset": "hiva", "method": "dpgan", "epsilon": 1.0, "share_real": [0.5, 0.125], "f1_real": [0.7]}
     run |= {"share_synthetic": [0.25, 0.0], "f1_synthetic": [0.35]}
-    made = figures["codes"]([run, run | {"epsilon": 10.0}, run | {"method": "corgan"}])
+    made = figures.codes([run, run | {"epsilon": 10.0}, run | {"method": "corgan"}])
     assert set(made) == {f"codes-{word}-hiva-{method}" for word in ("share", "f1") for method in ("dpgan", "corgan")}
     share, f1 = marks(made["codes-share-hiva-dpgan"]), marks(made["codes-f1-hiva-dpgan"])
     assert share == {(f"epsilon {e}", x, y) for e in (1, 10) for x, y in ((0.5, 0.25), (0.125, 0.0))}
@@ -90,7 +85,7 @@ def test_each_code_a_point():
 @pytest.mark.parametrize("what", ["directions", "budgets"])
 def test_missing_results_are_named(what, tmp_path, monkeypatch, capsys):
     assert command(monkeypatch, what, "--results", str(tmp_path), "--out", str(tmp_path)) == 2
-    assert "understudy bench run --suite" in capsys.readouterr().err
+    assert "python -m benchmarks run --suite" in capsys.readouterr().err
 
 
 def test_missing_data_are_named_before_anything_is_fitted(tmp_path, monkeypatch, capsys):

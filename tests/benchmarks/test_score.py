@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.bench.score import score
+from benchmarks.score import score
 from understudy.evaluate import evaluate
 from understudy.schema import Column, Schema
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
-from understudy.bench.cells import REAL
-from understudy.bench.published import look_up
-from understudy.bench.registry import DATASETS
-from understudy.bench.score import model_agreement
-from understudy.bench.suites import NOISE_FREE, NOT_PRIVATE, Reference, Suite, Variant
+from benchmarks.cells import REAL
+from benchmarks.published import look_up
+from benchmarks.registry import DATASETS
+from benchmarks.score import model_agreement
+from benchmarks.suites import NOISE_FREE, NOT_PRIVATE, Reference, Suite, Variant
 
 LOWER_IS_BETTER = ("mmd", "dimension-wise-probability-error", "rmse")
 METRIC_TITLES = {

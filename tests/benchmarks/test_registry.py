@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.bench import derive
-from understudy.bench.registry import DATASETS, ENVIRONMENT, load
+from benchmarks import derive
+from benchmarks.registry import DATASETS, ENVIRONMENT, load
+from understudy import demo
 from understudy.errors import UsageError
 
 from .conftest import schema_of, table_of
@@ -113,6 +114,14 @@ def test_codes_become_one_row_per_admission():
     )
     wide = derive.admissions_by_code(long)
     assert wide.to_dict("list") == {"SUBJECT_ID": [1, 1, 2], "icd9_4019": [1, 0, 1], "icd9_42731": [0, 1, 0]}
+
+
+def test_the_demo_has_the_split_of_the_benchmark():
+    train, test, _ = load("randhie", seed=3)
+    own = demo.load(3)
+    pd.testing.assert_frame_equal(own[0], train)
+    pd.testing.assert_frame_equal(own[1], test)
+    assert not set(train["zper"]) & set(test["zper"])
 
 
 def test_tables_inside_packages_need_no_file(monkeypatch):

@@ -1,12 +1,12 @@
-"""`understudy bench` from the shell: exit codes, one JSON object a line, files left behind."""
+"""`python -m benchmarks` from the shell: exit codes, one JSON object a line, files left behind."""
 
 import json
 
 import pandas as pd
 import pytest
 
-from understudy.bench import cells as cell_module
-from understudy.cli import run as cli
+from benchmarks import cells as cell_module
+from benchmarks.command import run as cli
 from understudy.schema import Schema
 
 from .fakes import resolve, score
@@ -17,14 +17,13 @@ def fakes(monkeypatch):
     monkeypatch.setattr(cell_module, "_method", resolve)
     monkeypatch.setattr(cell_module, "_score", score)
     monkeypatch.setattr(
-        "understudy.cli.bench._check_methods", lambda names: [resolve(name) for name in names if name != "real"]
+        "benchmarks.command._check_methods", lambda names: [resolve(name) for name in names if name != "real"]
     )
 
 
 def suite_run(out, *more):
     return cli(
         [
-            "bench",
             "run",
             "--suite",
             "builtin",
@@ -44,10 +43,10 @@ def suite_run(out, *more):
 
 
 def test_list(capsys):
-    assert cli(["bench", "list"]) == 0
+    assert cli(["list"]) == 0
     text = capsys.readouterr().out
     assert "pate-gan-table-2" in text and "UCI ML repository: Adult" in text
-    assert cli(["bench", "list", "--json"]) == 0
+    assert cli(["list", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"suites", "datasets", "published"}
 
 
@@ -82,7 +81,7 @@ def test_wrong_use_is_one_line_and_exit_code_2(tmp_path, capsys, monkeypatch):
         ("--suite", "builtin", "--methods", "magic"): "unknown method 'magic'",
         ("--suite", "mixed"): "UCI ML repository",
     }.items():
-        assert cli(["bench", "run", *words, "--out", str(tmp_path / "o")]) == 2, words
+        assert cli(["run", *words, "--out", str(tmp_path / "o")]) == 2, words
         err = capsys.readouterr().err
         assert err.startswith("error: ") and err.count("\n") == 1 and expected in err
 
@@ -100,33 +99,33 @@ def test_sweep_draws(tmp_path, capsys):
         "--jobs",
         "1",
     ]
-    assert cli(["bench", "sweep", *words, "--out", str(tmp_path)]) == 0
+    assert cli(["sweep", *words, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "sweep-breast-cancer-epsilon-auroc.svg").read_text().startswith("<svg")
     assert "drawn:" in capsys.readouterr().out
     words[5] = "1"
-    assert cli(["bench", "sweep", *words, "--teachers", "N/50,N/10", "--out", str(tmp_path)]) == 0
+    assert cli(["sweep", *words, "--teachers", "N/50,N/10", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "sweep-breast-cancer-teachers-auroc.svg").exists()
 
 
 def test_export_and_schema(tmp_path, capsys):
-    assert cli(["bench", "export", "breast-cancer", "--out", str(tmp_path / "task")]) == 0
+    assert cli(["export", "breast-cancer", "--out", str(tmp_path / "task")]) == 0
     schema = Schema.load(tmp_path / "task" / "schema.yaml")
     train = pd.read_parquet(tmp_path / "task" / "train.parquet")
     assert list(train.columns) == [column.name for column in schema.columns]
     capsys.readouterr()
-    assert cli(["bench", "schema", "adult"]) == 0
+    assert cli(["schema", "adult"]) == 0
     assert "education-num" in capsys.readouterr().out
-    assert cli(["bench", "schema", "nothing"]) == 2
+    assert cli(["schema", "nothing"]) == 2
 
 
 def test_readme_command(tmp_path, capsys):
     (tmp_path / "README.md").write_text("<!-- results -->\n<!-- /results -->\n")
-    words = ["bench", "readme", "--readme", str(tmp_path / "README.md"), "--results", str(tmp_path)]
+    words = ["readme", "--readme", str(tmp_path / "README.md"), "--results", str(tmp_path)]
     assert cli(words) == 0
     assert "No results yet" in capsys.readouterr().out
-    assert cli([*words[:3], str(tmp_path / "absent.md")]) == 2
+    assert cli([*words[:2], str(tmp_path / "absent.md")]) == 2
 
 
 def test_speed_names_its_parts(capsys):
-    assert cli(["bench", "speed", "everything"]) == 2
+    assert cli(["speed", "everything"]) == 2
     assert "there are: round" in capsys.readouterr().err

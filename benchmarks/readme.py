@@ -1,0 +1,104 @@
+"""The README's table of results, written from the results files between two markers.
+
+One row a data set at epsilon 1: real rows, the method of ours with the highest mean, PATE-GAN, and what the paper printed. Only
+full runs count (quick ones have another file name), with default options and a valid guarantee, and only what is in the
+files: no number is typed by hand. Everything else is in the files beside them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import store
+from benchmarks.cells import REAL
+from benchmarks.published import look_up
+from benchmarks.registry import DATASETS
+from benchmarks.suites import SUITES
+from understudy.errors import UsageError
+from understudy.files import write_atomically
+
+START, END = "<!-- results -->", "<!-- /results -->"
+EPSILON = 1.0
+HEAD = ("data set", "real rows", "ours, best method", "ours, pate-gan", "published")
+
+
+class Front(NamedTuple):
+    """A suite whose data sets the README shows, the figure, and the method of which `paper` printed it in Table 2."""
+
+    suite: str
+    metric: str
+    paper: str
+    method: str
+
+
+FRONT = (Front("methods", "auroc", "pate-gan", "pate-gan"), Front("g-pate-table-2", "accuracy", "g-pate", "g-pate"))
+FOOTNOTE = (
+    "Budget (1, 1e-5). AUROC of twelve classifiers trained on the rows named above and tested on held-out real rows (pictures:\n"
+    "accuracy of a CNN), mean (standard deviation) over seeds, every finished run. Published: for the method in brackets.\n"
+    "Written by `python -m benchmarks readme`. Other methods and budgets, AUPRC and the best runs, which is what papers report:\n"
+    "[benchmarks/results](benchmarks/results)."
+)
+
+
+def update(readme: Path, results: Path) -> str:
+    """Replace what stands between the markers; returns the text put there."""
+    try:
+        text = readme.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--readme {str(readme)!r}: {error.strerror}") from None
+    before, found_start, rest = text.partition(START)
+    _, found_end, after = rest.partition(END)
+    if not found_start or not found_end:
+        raise UsageError(f"--readme {str(readme)!r} lacks the markers {START} and {END}")
+    section = section_of(results)
+    write_atomically(readme, f"{before}{START}\n{section}\n{END}{after}")
+    return section
+
+
+def section_of(results: Path) -> str:
+    """The table as Markdown, with a line that says what it shows."""
+    rows = []
+    for front in FRONT:
+        good = [r for r in store.latest(store.read(results / f"{front.suite}.jsonl")).values() if counts(r)]
+        rows += [row for name in SUITES[front.suite].datasets if (row := row_of(front, name, good))]
+    if not rows:
+        return "No results yet: `python -m benchmarks run --suite methods --data DIR` makes them."
+    lines = [f"| {' | '.join(cells)} |" for cells in (HEAD, ["---"] * len(HEAD), *rows)]
+    return "\n".join([*lines, "", FOOTNOTE])
+
+
+def counts(record: Mapping[str, Any]) -> bool:
+    budget = record["method"] == REAL or record["epsilon"] == EPSILON
+    return record["status"] == "ok" and budget and not record["options"] and record.get("guarantee", "valid") == "valid"
+
+
+def row_of(front: Front, dataset: str, records: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    """The data set's cells, or None where no method of ours was run."""
+    runs: dict[str, list[float]] = {}
+    for record in records:
+        if record["dataset"] == dataset:
+            runs.setdefault(record["method"], []).append(record["metrics"][front.metric])
+    ours = [method for method in runs if method != REAL]
+    if not ours:
+        return None
+    best = max(ours, key=lambda method: statistics.fmean(runs[method]))
+    printed = look_up(
+        front.paper, table="2", dataset=dataset, method=front.method, metric=front.metric, epsilon=EPSILON
+    )
+    return (
+        DATASETS[dataset].title,
+        figure(runs.get(REAL, []), spread=False),
+        f"{figure(runs[best])} {best}",
+        figure(runs.get("pate-gan", [])),
+        f"{printed[0].value:.3f} ({front.method})" if printed else "-",
+    )
+
+
+def figure(values: Sequence[float], spread: bool = True) -> str:
+    if not values:
+        return "-"
+    words = f" ({statistics.stdev(values):.3f})" if len(values) > 1 else " (one run)"
+    return f"{statistics.fmean(values):.3f}{words if spread else ''}"
