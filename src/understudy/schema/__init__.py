@@ -1,7 +1,8 @@
 """What is public about a table, and how its rows become numbers and rows again.
 
 Nothing here sees the wall (`understudy.private`) or JAX. `Schema` and `Column` are declarations by the data holder,
-`Codec` is a pure function of them, `read_table`, `as_frame` and `open_writer` move tables in and out.
+`open_table` reads any source in blocks of rows, cell by cell, `Codec` is a pure function of schema and row, `open_writer`
+writes tables; `read_table` and `as_frame` give whole frames to those who want to look at one.
 """
 
 from understudy.schema.check import check
@@ -9,6 +10,7 @@ from understudy.schema.codec import Block, Codec, Encoded, cell
 from understudy.schema.columns import Column
 from understudy.schema.draft import draft
 from understudy.schema.estimates import Bounds
+from understudy.schema.reading import Rows, Table, open_table
 from understudy.schema.schema import Schema
 from understudy.schema.sdv import from_sdv
 from understudy.schema.tables import as_frame, read_table
@@ -23,13 +25,16 @@ __all__ = [
     "Column",
     "Encoded",
     "Kind",
+    "Rows",
     "Schema",
+    "Table",
     "TableWriter",
     "as_frame",
     "cell",
     "check",
     "draft",
     "from_sdv",
+    "open_table",
     "open_writer",
     "read_table",
     "to_numbers",
