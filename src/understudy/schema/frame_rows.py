@@ -34,6 +34,10 @@ class ArrowTable(Table):
     def parts(self) -> int:  # type: ignore[override]
         return _parts(self.table.num_rows, self.block)
 
+    @property
+    def most_rows(self) -> int:
+        return int(self.table.num_rows)
+
     def rows(self, part: int) -> Iterator[Rows]:
         size = _PART * self.block
         for batch in self.table.slice(part * size, size).to_batches(max_chunksize=self.block):
@@ -51,6 +55,10 @@ class FrameTable(Table):
     @property
     def parts(self) -> int:  # type: ignore[override]
         return _parts(self.count, self.block)
+
+    @property
+    def most_rows(self) -> int:
+        return self.count
 
     def rows(self, part: int) -> Iterator[Rows]:
         size = _PART * self.block

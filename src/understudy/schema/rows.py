@@ -87,6 +87,11 @@ class Table(ABC):
 
     parts: int
 
+    @property
+    @abstractmethod
+    def most_rows(self) -> int:
+        """About how many rows there are: for choosing between memory and streaming, never for anything that is shown."""
+
     @abstractmethod
     def rows(self, part: int) -> Iterator[Rows]:
         """The rows of one part in their order, in blocks."""
