@@ -78,6 +78,12 @@ class Curator:
         self.transcript.append(value)
         return value
 
+    def enter(self, purpose: str, event: dpa.DpEvent) -> Release[None]:
+        """Charge what was released about this table before the fit, so that one ledger holds all of it. Nothing leaves."""
+        if self._replay is None:  # a resumed ledger holds it already
+            self._ledger.charge(purpose, event, token=secrets.token_hex(16))
+        return Release(None, dpa.NoOpDpEvent())
+
     # -- what the schema left to be estimated ------------------------------------------------------------------------
     def estimate(self, group: str, mechanism: Estimate) -> Release[Bounds | tuple[Any, ...]]:
         """Bounds or categories of the columns that share the estimate `group`."""
