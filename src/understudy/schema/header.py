@@ -8,8 +8,8 @@ refused instead of being looked for in the rows.
 import csv
 import gzip
 import os
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from understudy.errors import UsageError
 from understudy.schema.tables import CSV_SUFFIXES, refuse_odd_header
@@ -21,17 +21,17 @@ def separator(path: str | os.PathLike[str]) -> str:
     return next(mark for suffix, mark in CSV_SUFFIXES.items() if name.endswith(suffix))
 
 
-def open_lines(path: str | os.PathLike[str]) -> BinaryIO:
+def open_lines(path: str | os.PathLike[str]) -> BufferedIOBase:
     """The file's bytes, unpacked if its name ends in .gz."""
     try:
-        return cast("BinaryIO", gzip.open(path, "rb") if str(path).lower().endswith(".gz") else open(path, "rb"))
+        return gzip.GzipFile(path, "rb") if str(path).lower().endswith(".gz") else open(path, "rb")
     except FileNotFoundError:
         raise UsageError(f"table {str(path)!r} does not exist") from None
     except OSError as error:
         raise UsageError(f"table {str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def first_line(file: BinaryIO) -> bytes:
+def first_line(file: BufferedIOBase) -> bytes:
     """The header line of an opened file, which is left at the line after it; empty if there is none."""
     return next((line for line in file if line.strip(b"\xef\xbb\xbf\r\n \t")), b"")
 

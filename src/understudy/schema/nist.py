@@ -73,7 +73,7 @@ def _widened(bound: Any, numbers: Iterable[int], outer: Any) -> Any:
 
 def _number(name: str, low: Any, high: Any, dtype: str, codes: list[str], missing: bool, note: str) -> Entry:
     if codes:
-        note = "; ".join(filter(None, (note, f"the code{'s' * (len(codes) > 1)} {', '.join(codes)} count as missing")))
+        note = "; ".join(filter(None, (note, f"codes that count as missing: {', '.join(codes)}")))
     stated = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high))
     fraction = dtype.startswith("float") or (stated and not (float(low).is_integer() and float(high).is_integer()))
     kind = "continuous" if fraction else "integer"

@@ -28,25 +28,26 @@ class PaidKinds:
     unit: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("sigma", "epsilon", "delta"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 < value < math.inf:
-                raise UsageError(f"kinds: {name} must be a number above 0, as `schema init` wrote it")
-        if not isinstance(self.columns, int) or isinstance(self.columns, bool) or self.columns < 1:
-            raise UsageError("kinds: columns must be a whole number from 1, as `schema init` wrote it")
-        if self.unit is not None and not isinstance(self.unit, str):
-            raise UsageError("kinds: unit must be the name of a column, as `schema init` wrote it")
+        for name in ("sigma", "epsilon", "delta", "columns"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"kinds: {name} must be above 0 and finite, as `schema init` wrote it")
 
     @classmethod
     def from_entry(cls, entry: Any) -> "PaidKinds | None":
+        """The record that a schema file holds, if it holds one."""
         if entry is None:
             return None
-        keys = ("sigma", "epsilon", "delta", "columns", "unit")
-        found = mapping(entry, "kinds", keys)
-        for key in keys[:-1]:
-            if key not in found:
-                raise UsageError(f"kinds: {key} is missing; keep the line as `schema init` wrote it")
-        return cls(**found)
+        found = mapping(entry, "kinds", ("sigma", "epsilon", "delta", "columns", "unit"))
+        numbers = {name: found.get(name) for name in ("sigma", "epsilon", "delta")}
+        for name, value in numbers.items():
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise UsageError(f"kinds: {name} must be a number, as `schema init` wrote it")
+        columns, unit = found.get("columns"), found.get("unit")
+        if not isinstance(columns, int) or isinstance(columns, bool):
+            raise UsageError("kinds: columns must be a whole number, as `schema init` wrote it")
+        if unit is not None and not isinstance(unit, str):
+            raise UsageError("kinds: unit must be the name of a column, as `schema init` wrote it")
+        return cls(**{name: float(value) for name, value in numbers.items()}, columns=columns, unit=unit)  # type: ignore[arg-type]
 
     def entry(self) -> dict[str, Any]:
         found = {"sigma": self.sigma, "epsilon": self.epsilon, "delta": self.delta, "columns": self.columns}
