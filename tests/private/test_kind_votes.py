@@ -55,7 +55,7 @@ def test_votes_are_counts_of_cells(tmp_path):
 @pytest.mark.parametrize("place", [0, 3, len(ROWS)])
 @pytest.mark.parametrize("row", ODD, ids=lambda row: repr(row[:12]))
 def test_one_row_moves_the_votes_by_the_root_of_the_columns_at_most(tmp_path, row, place):
-    rows = ROWS[:place] + [row] + ROWS[place:]
+    rows = [*ROWS[:place], row, *ROWS[place:]]
     moved = counted(tmp_path / "t.csv", rows) - counted(tmp_path / "t.csv", ROWS)
     assert np.linalg.norm(moved) <= math.sqrt(len(NAMES))
     assert np.abs(moved).sum(1).max() <= 1

@@ -154,7 +154,7 @@ def test_frictionless_fields_that_say_too_little_are_open_or_left_out(tmp_path):
     ]
     text = text_of(tmp_path, {"fields": fields})
     entries = parse_yaml(text)["columns"]
-    assert entries == dict.fromkeys("abcd", {"kind": "?"}) | {"f": {"kind": "boolean", "missing": True}}
+    assert entries == {name: {"kind": "?"} for name in "abcd"} | {"f": {"kind": "boolean", "missing": True}}
     assert "e: left out" in text
 
 

@@ -145,7 +145,7 @@ def test_kinds_that_are_said_fill_the_draft(tmp_path):
     assert set(schema.estimates) == {"age", "bmi", "town", "seen", "zip", "outcome"}
     rest = loaded(draft(tmp_path / "t.csv", unit="person", kinds={"*": "categorical", "age": "integer"}))
     assert {c.kind for c in rest.columns if c.name not in ("age", "person")} == {"categorical"}
-    with pytest.raises(UsageError, match="'town': categories still says.*in order"):
+    with pytest.raises(UsageError, match=r"'town': categories still says.*in order"):
         loaded(draft(tmp_path / "t.csv", kinds={"*": "categorical", "town": "ordinal"}))
 
 

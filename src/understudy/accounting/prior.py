@@ -4,12 +4,12 @@ The schema file records that vote as one Gaussian answer (`kinds: {sigma: ...}`)
 change its noise: every plan carries it as a fixed charge and leaves room for it, and every certificate checks that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dp_accounting as dpa
 
-from understudy.accounting.plan import Charge, Plan
+from understudy.accounting.plan import Charge
 
 KINDS = "kinds of columns"
 
@@ -23,11 +23,11 @@ def charges(schema: Mapping[str, Any]) -> tuple[Charge, ...]:
     return (Charge(KINDS, dpa.GaussianDpEvent(float(paid["sigma"])), detail),)
 
 
-def forgotten(schema: Mapping[str, Any], plan: Plan) -> list[str]:
-    """One line for every charge of the schema that the plan leaves out."""
-    announced = plan.announced()
+def forgotten(schema: Mapping[str, Any], announced: Iterable[Charge], charged: Iterable[Charge]) -> list[str]:
+    """One line for every charge of the schema that a plan or a ledger leaves out."""
     return [
-        f"the schema's {charge.purpose} were paid for before the fit, and the plan leaves that out"
+        f"the schema's {charge.purpose} were paid for before the fit, and the {place} leaves that out"
+        for place, found in (("plan", list(announced)), ("ledger", list(charged)))
         for charge in charges(schema)
-        if announced.get(charge.purpose, {}).get(charge.event, 0) < 1
+        if not any((one.purpose, one.event) == (charge.purpose, charge.event) for one in found)
     ]
