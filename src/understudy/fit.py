@@ -20,7 +20,7 @@ from understudy.accounting import Ledger, Plan
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
 from understudy.estimator import Estimator, Opening
-from understudy.planning import estimate_question
+from understudy.planning import already_paid, estimate_question
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import ColumnBounds, class_counts
@@ -128,6 +128,8 @@ def open_conversation(
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]
+    for charge in already_paid(schema, plan.budget):
+        curator.enter(charge.purpose, charge.event)
     found = {}
     for group in schema.estimates:
         question = estimate_question(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])

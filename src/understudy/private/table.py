@@ -2,10 +2,11 @@
 
     bytes --cell by cell--> rows --bounded per unit--> parts --row maps--> whole numbers, added up
 
-`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside `understudy.private`
-should touch. Without a unit column every row is a unit and the parts are those of the source (row groups of a Parquet file,
-pieces of a CSV file, slices of a frame), read again for every question. With one, rows are first brought together by unit and
-cut to `max_rows_per_unit` (`units.py`); a row without an id is left out, whoever else is in the table.
+`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside
+`understudy.private` should touch. Without a unit column every row is a unit and the parts are those of the source
+(row groups of a Parquet file, pieces of a CSV file, slices of a frame), read again for every question. With one, rows
+are first brought together by unit and cut to `max_rows_per_unit` (`units.py`); a row without an id is left out,
+whoever else is in the table.
 
 Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small fits read once.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from understudy.private.blocks import Blocks, held
-from understudy.private.mapping import Block
+from understudy.private.mapping import Block, ReadBlock
 from understudy.private.units import Part, Raw, Spread, bring_together
 from understudy.schema import Codec, Schema
 from understudy.schema.reading import Table, open_table
@@ -70,8 +71,7 @@ class PrivateTable:
 def encoded_part(part: Part, codec: Codec) -> Callable[[], Iterator[Block]]:
     def read() -> Iterator[Block]:
         for raw in part():
-            encoded = codec.encode_rows(raw.rows)
-            yield Block(encoded.rows, encoded.classes, raw.units)
+            yield ReadBlock(raw.rows, codec, raw.units)
 
     return read
 

@@ -2,15 +2,17 @@
 
     unit(row) = BLAKE2b_key(canonical text of the id)      64 bits, with a key from the operating system that is thrown away
 
-Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers win), never on
-the order or the number of other people's rows. A row whose id is missing is left out: a rule that looks at that row alone.
+Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers
+win), never on the order or the number of other people's rows. A row whose id is missing is left out: a rule that
+looks at that row alone.
 
-Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode 0700, files
-0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds whole units, so the
-cap is per file, and every later pass reads file by file.
+Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
+0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds
+whole units, so the cap is per file, and every later pass reads file by file.
 """
 
 import hashlib
+import itertools
 import os
 import secrets
 import shutil
@@ -116,7 +118,7 @@ def cut(rows: pa.Table) -> Iterator[Raw]:
     """Blocks of about `BLOCK` rows that never part a unit."""
     units = rows.column(UNIT).to_numpy()
     cuts = unit_cuts(len(units), units, BLOCK)
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in itertools.pairwise(cuts):
         own = units[first:last]
         number = np.cumsum(np.concatenate([[0], own[1:] != own[:-1]]))
         yield Raw(CanonicalRows(rows.slice(first, last - first)), number)

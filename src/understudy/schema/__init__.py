@@ -8,11 +8,13 @@ writes tables; `read_table` and `as_frame` give whole frames to those who want t
 from understudy.schema.check import check
 from understudy.schema.codec import Block, Codec, Encoded, cell
 from understudy.schema.columns import Column
-from understudy.schema.draft import draft
+from understudy.schema.dictionaries import import_dictionary
+from understudy.schema.draft import FoundKinds, draft
 from understudy.schema.estimates import Bounds
+from understudy.schema.kinds import cell_kind, estimate_gaps, estimate_kinds
+from understudy.schema.paid import PaidKinds
 from understudy.schema.reading import Rows, Table, open_table
 from understudy.schema.schema import Schema
-from understudy.schema.sdv import from_sdv
 from understudy.schema.tables import as_frame, read_table
 from understudy.schema.types import Kind
 from understudy.schema.values import to_numbers, to_texts
@@ -24,16 +26,21 @@ __all__ = [
     "Codec",
     "Column",
     "Encoded",
+    "FoundKinds",
     "Kind",
+    "PaidKinds",
     "Rows",
     "Schema",
     "Table",
     "TableWriter",
     "as_frame",
     "cell",
+    "cell_kind",
     "check",
     "draft",
-    "from_sdv",
+    "estimate_gaps",
+    "estimate_kinds",
+    "import_dictionary",
     "open_table",
     "open_writer",
     "read_table",

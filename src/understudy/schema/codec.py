@@ -96,6 +96,9 @@ class Codec:
         names = set(schema.names)
         self._plain = tuple(c for c in schema.features if c.name in names)
         self._images = tuple(c for c in schema.columns if c.kind == "image")
+        # Column and part of every place; pixels are read with their image.
+        plain = {c.name: c for c in self._plain}
+        self._owners = [(plain.get(b.column), int(b.part == "missing")) for b in blocks for _ in range(b.size)]
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
         for column in self._plain:
             if column.kind in ("continuous", "integer"):
@@ -144,6 +147,19 @@ class Codec:
                     flush()
             flush()
             return Encoded(rows, self.encode_classes(block))
+
+    def encode_place(self, block: Rows, place: int) -> np.ndarray:
+        """One place of every row, as `encode_rows` has it."""
+        column, offset = self._owners[place]
+        if column is not None and (parts := _encode(block, column)) is not None:
+            return parts[offset]
+        return np.ascontiguousarray(self.encode_rows(block).rows[:, place])
+
+    def encode_outcome(self, block: Rows, start: int) -> np.ndarray:
+        """Which place of the one-hot block at `start` is 1, row by row."""
+        column, _ = self._owners[start]
+        assert column is not None
+        return block.outcomes(column)
 
     def _places(self, image: Column) -> slice:
         start = self._starts[image.pixels[0].name, "value"]

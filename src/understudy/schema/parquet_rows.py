@@ -54,7 +54,14 @@ def open_parquet(path: str | os.PathLike[str], wanted: tuple[str, ...], block: i
         with pq.ParquetFile(path) as file:
             types, about = file.schema_arrow, file.metadata
             listed = tuple(n for n in wanted if is_text(types.field(n).type) and _has_dictionary(about, n))
-            return ParquetTable(path=str(path), wanted=wanted, listed=listed, parts=about.num_row_groups, count=about.num_rows, block=block)
+            return ParquetTable(
+                path=str(path),
+                wanted=wanted,
+                listed=listed,
+                parts=about.num_row_groups,
+                count=about.num_rows,
+                block=block,
+            )
     except (pa.ArrowException, OSError):
         raise damaged(path) from None
 

@@ -38,8 +38,8 @@ from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import program
-from understudy.questions.rounds import Judgement
 from understudy.questions import Step
+from understudy.questions.rounds import Judgement
 from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks

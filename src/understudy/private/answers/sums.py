@@ -78,8 +78,8 @@ def add_groups(total: Any, groups: Any, steps: Any) -> None:
 def per_unit_and_group(vectors: Any, groups: Any, units: Any, average: bool = False) -> tuple[Any, Any, Any]:
     """Add up the rows of each (unit, group), each clipped to norm 1; returns the sums, their groups and the number of their unit.
 
-    Rows are added as whole multiples of 1 / FINE, so that sums do not depend on the order of rows. With `average` every row counts
-    1 / (rows of its unit), so that a unit's weights add up to 1 over all groups.
+    Rows are added as whole multiples of 1 / FINE, so that sums do not depend on the order of rows. With `average` every row
+    counts 1 / (rows of its unit), so that a unit's weights add up to 1 over all groups.
     """
     whole = np.trunc(clipped_rows(vectors) * FINE)
     order = np.lexsort((groups, units))
