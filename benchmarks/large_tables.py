@@ -84,7 +84,7 @@ def make(rows: int, out: str, unit: bool) -> None:
         writer.write_table(part, row_group_size=GROUP)
     if writer is not None:
         writer.close()
-    print(f"{path}: {rows:,} rows, {path.stat().st_size / 1e9:.2f} GB")
+    say(f"{path}: {rows:,} rows, {path.stat().st_size / 1e9:.2f} GB")
 
 
 def bare_scan(path: Path, columns: list[str]) -> float:
@@ -111,13 +111,13 @@ def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> N
 
     from understudy.private import curator
 
-    curator.add_up = counted  # type: ignore[assignment]
+    vars(curator)["add_up"] = counted
     schema = schema_of(unit)
     started = time.monotonic()
     us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(folder) / "checkpoint")
     spent = time.monotonic() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(json.dumps({"seconds": spent, "peak_gb": peak, "passes": asked}))
+    say(json.dumps({"seconds": spent, "peak_gb": peak, "passes": asked}))
 
 
 def run(rows: int, out: str, method: str, unit: bool, options: str) -> dict[str, Any]:
@@ -133,6 +133,11 @@ def run(rows: int, out: str, method: str, unit: bool, options: str) -> dict[str,
     found |= {"rows": rows, "method": method, "unit": unit, "scan": scan}
     found["ratio"] = found["seconds"] / max(found["passes"], 1) / scan
     return found
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -151,7 +156,7 @@ def main() -> None:
         path, method, unit, options, folder = given.rest
         fit_once(path, method, unit == "1", options, folder)
     else:
-        print(json.dumps(run(given.rows, given.out, given.method, given.unit, given.options)))
+        say(json.dumps(run(given.rows, given.out, given.method, given.unit, given.options)))
 
 
 if __name__ == "__main__":

@@ -120,4 +120,7 @@ def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.Dp
 def describe_unit(schema: Schema) -> str:
     if schema.unit is None:
         return "one row"
-    return f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows"
+    return (
+        f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows "
+        "(rows without a value there are left out)"
+    )

@@ -29,10 +29,11 @@ class CanonicalRows(Rows):
         super().__init__(table.num_rows, partial(whole_column, table))
 
     def numbers(self, column: Column) -> np.ndarray:
-        return np.asarray(self._take(column.name).to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(self._take(column.name), np.float64)
 
     def keys(self, column: Column) -> pa.Array:
-        return self._take(column.name)
+        found: pa.Array = self._take(column.name)
+        return found
 
 
 def whole_column(table: pa.Table, name: str) -> Any:

@@ -54,7 +54,8 @@ class ReadBlock(Block):
     __slots__ = ("_codec", "_read", "_whole")
 
     def __init__(self, read: Rows, codec: Codec, units: Array | None) -> None:
-        self._read, self._codec, self._whole = read, codec, None
+        self._read, self._codec = read, codec
+        self._whole: Array | None = None
         self.classes, self.units = codec.encode_classes(read), units
 
     @property
@@ -92,7 +93,7 @@ def apply(step: Step, block: Block) -> Array:
 def row_lengths(vectors: Array) -> Array:
     """Squared length of every vector, each added up by itself."""
     vectors = np.ascontiguousarray(vectors)
-    return (vectors * vectors).sum(axis=1)
+    return np.einsum("ij,ij->i", vectors, vectors)
 
 
 def _places(step: Any, block: Block, of: Any) -> Array:

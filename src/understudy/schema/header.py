@@ -12,13 +12,14 @@ from io import BufferedIOBase
 from pathlib import Path
 
 from understudy.errors import UsageError
-from understudy.schema.tables import CSV_SUFFIXES, refuse_odd_header
+from understudy.schema.csv_rows import SUFFIXES
+from understudy.schema.facts import refuse_odd_header
 
 
 def separator(path: str | os.PathLike[str]) -> str:
     """Tab for .tsv files, comma for .csv files."""
     name = Path(path).name.lower()
-    return next(mark for suffix, mark in CSV_SUFFIXES.items() if name.endswith(suffix))
+    return next(mark for suffix, mark in SUFFIXES.items() if name.endswith(suffix))
 
 
 def open_lines(path: str | os.PathLike[str]) -> BufferedIOBase:
