@@ -177,11 +177,23 @@ def test_the_published_price_stops_the_run_and_voids_the_certificate():
         ({"teacher_hidden": -1}, "teacher_hidden=-1"),
         ({"clip": 0.0}, "clip=0.0"),
         ({"directions_share": 0.0}, "directions_share=0.0"),
+        ({"answer_units": 10**8, "expected": 0.0125, "rounds": 1}, r"answer_units=1e\+08 must be at most 1,000,000"),
+        ({"answer_units": 10**6, "judged": 1000}, "judged=1000 x projected=5"),
+        ({"rounds": 10**9}, r"rounds=1e\+09"),
+        ({"rounds": None, "sigma_test": 1e7}, r"sigma_test=1e\+07"),
     ],
 )
 def test_options_out_of_range_are_refused_by_name(options, words):
     with pytest.raises(UsageError, match=words):
         method("g-pate")(**options).plan(SCHEMA)
+
+
+def test_whole_numbers_written_as_floats_count_in_whole_units():
+    """`--set answer_units=1e1` is a float; a filter in floats would round."""
+    asked = method("g-pate")(answer_units=10.0, judged=16.0, rounds=3.0)
+    assert isinstance(asked.allowance, int) and asked.plan(SCHEMA).charges == method("g-pate")(
+        answer_units=10, judged=16, rounds=3
+    ).plan(SCHEMA).charges
 
 
 def test_a_footing_of_public_facts_alone():

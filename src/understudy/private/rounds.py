@@ -92,6 +92,7 @@ class Conversation:
         held, state, info = run_chunk(
             self._mechanism, generator, self._data, self._held, state, jnp.asarray(tape), secret, key
         )
+        check(self._mechanism, held)
         self._held, self._tape, self.done = held, None, self.done + len(tape)
         return Release((state, info), event)
 
@@ -128,6 +129,13 @@ class Conversation:
     def _restore(self, secret: dict[str, Any]) -> None:
         self._held = jax.tree.map(jnp.asarray, secret["held"])
         self._key, self._tape, self.done = secret["key"], secret["tape"], secret["done"]
+
+
+def check(mechanism: Mechanism, held: Held) -> None:
+    """Let a mechanism that keeps its own account of what was charged look at it before anything leaves."""
+    own = getattr(mechanism, "check", None)
+    if own is not None:
+        own(held)
 
 
 @eqx.filter_jit
@@ -183,6 +191,7 @@ def advance_together(
     held = jax.tree.map(np.asarray, held)
     for number, one in enumerate(conversations):
         one._held = jax.tree.map(lambda leaf, at=number: leaf[at], held)
+        check(mechanism, one._held)
         one._tape, one.done = None, one.done + tape.shape[1]
     return Release((states, info), charged[0][0])
 

@@ -78,14 +78,16 @@ class ReportedGradients:
         key: PRNGKeyArray,
     ) -> tuple[Counted, Directions]:
         """As `TeacherGradients.answer`, with the gaps of what was answered written down."""
-        before, unit = held.ensembles.left, self.directions.answer_units
+        asked = self.directions.asked(held.ensembles.left)
         ensembles, directions, votes = self.directions.ask(data, held.ensembles, query, noise)
         top = jax.lax.top_k(votes, 2)[0]
         groups = jnp.arange(votes.shape[0])[:, None, None]
         gaps = held.gaps.at[groups, top[..., 0] - top[..., 1]].add(directions.answered.astype(jnp.int32))
-        spent = before + self.directions.allowance - ensembles.left
-        tests = held.tests + spent - unit * directions.answered.sum(axis=(1, 2), dtype=jnp.int32)
+        tests = held.tests + jnp.where(asked, self.directions.questions, 0)
         return Counted(ensembles, gaps, tests, held.coin), directions
+
+    def check(self, held: Counted) -> None:
+        self.directions.check(held.ensembles)
 
     # -- the report -----------------------------------------------------------------------------------------------------------
     @property
