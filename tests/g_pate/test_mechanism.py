@@ -379,7 +379,7 @@ def test_whatever_a_unit_is_worth_nothing_is_borrowed_and_nothing_wraps(seed, sh
     left = jnp.zeros(2, jnp.int32)
     for passed in patterns & (np.arange(12) >= 8)[:, None, None, None]:  # eight silent rounds first
         left = subject.allot(jnp.asarray(passed), left)[1]
-        assert 0 <= int(left.min()) and int(left.max()) <= MOST_UNITS
+        assert int(left.min()) >= 0 and int(left.max()) <= MOST_UNITS
 
 
 def test_units_that_cannot_be_counted_are_refused():

@@ -200,7 +200,7 @@ def test_the_coin_is_the_operating_system_s_and_fresh():
     subject = reported()
     coins = {np.asarray(prepared_with(subject, SecureNoise()).coin).tobytes() for _ in range(3)}
     assert len(coins) == 3 and all(len(coin) == smooth.COIN for coin in coins)
-    assert len({subject.closing_digest(held(subject, ([], []), coin=coin)) for coin in coins}) == 3
+    assert len({subject.closing_coin(held(subject, ([], []), coin=coin)).tobytes() for coin in coins}) == 3
 
 
 def prepared_with(subject, noise):

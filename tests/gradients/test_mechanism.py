@@ -218,7 +218,9 @@ def test_an_odd_row_that_fills_the_places_of_others_is_caught():
     """Two units of one row stand before a unit whose row is zeros: in the mutant they vanish with it."""
     rows = encoded(6).rows.copy()
     rows[4] = 0.0
-    data = jax.tree.map(jnp.asarray, by_unit(Encoded(rows, encoded(6).classes), np.array([0, 0, 1, 2, 3, 4], np.uint64)))
+    data = jax.tree.map(
+        jnp.asarray, by_unit(Encoded(rows, encoded(6).classes), np.array([0, 0, 1, 2, 3, 4], np.uint64))
+    )
     right, wrong = (mechanism(kind, losses=(length,), per_unit=3) for kind in (NoisyGradient, FilledByTheNext))
     assert influence(right, data) <= CLIP * (1 + 1e-4)
     assert influence_of_absence(wrong, data, 3) > 1.2 * CLIP

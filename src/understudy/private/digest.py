@@ -4,10 +4,10 @@ A chunk of rounds may be repeated for free only if it is the same chunk: the sam
 answered with one noise are two answers whose difference has no noise at all. So the ledger's digest of a chunk covers
 
     the tape        every number of it
-    the question    mechanism and generator: their classes and all their settings, arrays included
+    the question    mechanism and generator (their classes and all their settings), the generator's state and its public key
 
-Settings are public values in frozen dataclasses. They are written out by kind and content, never by address, so the digest is the
-same in every process that runs the same version; the version itself is compared by `fit.fingerprint`.
+All are written out by kind and content, never by address, so the digest is the same in every process that runs the same version;
+the version itself is compared by `fit.fingerprint`.
 
 A short tape could be guessed by trying tapes, so a digest is as secret as the noise: it stays with the checkpoint.
 """
@@ -24,7 +24,7 @@ PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), slic
 
 
 def digest(tape: Any, *question: Any) -> str:
-    """SHA-256 of a tape and of the settings of whoever asks and answers."""
+    """SHA-256 of a tape and of what is asked with it."""
     found = hashlib.sha256()
     for part in described((np.asarray(tape), *question)):
         found.update(len(part).to_bytes(8, "little"))  # so that no two lists of parts read the same
@@ -60,6 +60,8 @@ def described(thing: Any) -> Iterator[bytes]:
         yield named(thing)
         cells = getattr(thing, "__closure__", None) or ()
         yield from within([cell.cell_contents for cell in cells])
+    elif hasattr(thing, "__dict__"):
+        yield from within(sorted(vars(thing).items()))
     else:
         raise TypeError(f"a {type(thing).__name__} in a question has no lasting description")
 

@@ -18,7 +18,8 @@ removing one unit, and T rounds T times that. All units of the sample are used, 
 Edges. A gradient with NaN or infinite coordinates counts as zero; so does one of norm 0. That is decided for each unit by its
 own rows, before anything is added up: whoever counts as zero, and every place of a piece that holds nobody, is replaced by a unit
 whose gradient is finite, times exactly 0. So no value of a row, and no row at which a loss has no derivative, touches what
-others add. An empty sample gives noise alone. Normalisation across rows (batch norm) would let a row see others; it is refused with an explanation, not silently removed.
+others add. An empty sample gives noise alone. Normalisation across rows (batch norm) would let a row see others; it is refused
+with an explanation, not silently removed.
 
 Not covered: sums and noise are 32-bit floating-point numbers, so the guarantee holds for real arithmetic. Answers are
 rounded to 1/1024 of the noise's deviation, which hides the low digits that known attacks read (Mironov 2012), but no proof

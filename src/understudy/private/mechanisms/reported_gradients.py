@@ -16,7 +16,6 @@ not a second one.
 No round, no answer and no stopping depends on f, and the certificate's epsilon is the same whatever it is.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -99,8 +98,9 @@ class ReportedGradients:
     def closing_event(self) -> dpa.DpEvent:
         return dpa.GaussianDpEvent(self.multiplier)
 
-    def closing_digest(self, held: Counted) -> str:
-        return hashlib.sha256(np.asarray(held.coin, np.uint8).tobytes()).hexdigest()
+    def closing_coin(self, held: Counted) -> IntArray:
+        """All the noise that `close` uses."""
+        return np.asarray(held.coin, np.int64)
 
     def close(self, held: Counted) -> dict[str, Any]:
         """The report. Besides the noisy number it holds functions of released answers only."""
