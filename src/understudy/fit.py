@@ -11,11 +11,11 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import jax
-import jaxlib
 import numpy as np
 
 from understudy import __version__
@@ -194,7 +194,7 @@ def fingerprint(plan: Plan, schema: Schema) -> dict[str, Any]:
         "schema": schema.fingerprint(),
         "version of understudy": __version__,
         "version of JAX": jax.__version__,
-        "version of jaxlib": jaxlib.__version__,
+        "version of jaxlib": version("jaxlib"),
         "device": f"{device.platform} {device.device_kind} {platform.machine()}",
     }
 

@@ -114,7 +114,8 @@ class Curator:
 
     def column_cells(self, purpose: str, mechanism: ColumnHistograms, numeric: Ints, edges: Floats) -> Release[Floats]:
         """Noisy cell counts of the numeric coordinates, all in one answer."""
-        _, encoded = self._inside()
+        codec, encoded = self._inside()
+        mechanism.check(codec, numeric.tolist(), ())
         compute = lambda: mechanism.cells(encoded.rows[:, numeric], edges, self._noise).tolist()  # noqa: E731
         return Release(np.asarray(self._release(purpose, mechanism.event, compute)), mechanism.event)
 
@@ -122,7 +123,8 @@ class Curator:
         self, purpose: str, mechanism: ColumnHistograms, numeric: Ints, edges: Floats, discrete: Ints
     ) -> Release[tuple[Floats, Floats]]:
         """Noisy cell counts of numeric coordinates and noisy counts of ones of discrete coordinates, in one answer."""
-        _, encoded = self._inside()
+        codec, encoded = self._inside()
+        mechanism.check(codec, numeric.tolist(), discrete.tolist())
 
         def compute() -> list[Any]:
             cells = mechanism.cells(encoded.rows[:, numeric], edges, self._noise) if len(numeric) else np.zeros((0, 1))

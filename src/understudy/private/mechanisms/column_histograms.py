@@ -9,12 +9,15 @@ one-hot blocks are columns too: their cells are their outcomes, and `ones` count
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dp_accounting as dpa
 import numpy as np
 
 from understudy.private.noise import NoiseSource
+from understudy.schema import Codec
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Values = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
@@ -34,6 +37,20 @@ class ColumnHistograms:
     def deviation(self) -> float:
         """Standard deviation of the noise on every count."""
         return self.sigma * self.max_rows_per_unit * math.sqrt(self.columns)
+
+    def check(self, codec: Codec, numeric: Sequence[int], discrete: Sequence[int]) -> None:
+        """RuntimeError if one row could add to more cells than `columns`, the number that the noise was made for.
+
+        A coordinate that is asked for twice counts twice; at most one coordinate of a one-hot block is 1.
+        """
+        times = Counter(discrete)
+        block = {c: b.start for b in codec.blocks if b.head == "onehot" for c in range(b.start, b.start + b.size)}
+        most: dict[int, int] = {}
+        for coordinate, often in times.items():
+            place = block.get(coordinate, coordinate)
+            most[place] = max(most.get(place, 0), often)
+        if len(numeric) + sum(most.values()) > self.columns:
+            raise RuntimeError("the histograms are priced for fewer columns than are asked for")
 
     def cells(self, values: Values, edges: Floats, noise: NoiseSource) -> Floats:
         """Counts per cell of numeric columns: `values[row, column]` in [0, 1], `edges[column]` rising from 0 to 1."""
