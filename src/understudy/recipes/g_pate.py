@@ -191,7 +191,9 @@ class GPate(Estimator):
         def event(z: float) -> dpa.DpEvent:
             return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), rounds * self.allowance)
 
-        detail = f"{rounds} rounds x {self.judged * self.projected} questions, at most {self.allowance} units a round"
+        detail = (
+            f"{rounds} rounds x {int(self.judged * self.projected)} questions, at most {self.allowance} units a round"
+        )
         units = rounds * self.allowance
         weight = self.choices(schema).directions_share
         directions = Announced(DIRECTIONS, weight, event, answers=units, detail=detail)
