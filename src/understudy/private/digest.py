@@ -37,13 +37,14 @@ def described(thing: Any) -> Iterator[bytes]:
     if isinstance(thing, type):
         yield named(thing)
         return
+    if hasattr(thing, "dtype") and hasattr(thing, "shape"):  # whichever library holds it
+        array = np.asarray(thing)
+        yield f"array {array.dtype.str} {array.shape}".encode()
+        yield np.ascontiguousarray(array).tobytes()
+        return
     yield named(type(thing))
     if isinstance(thing, PLAIN):
         yield repr(thing).encode()
-    elif hasattr(thing, "dtype") and hasattr(thing, "shape"):
-        array = np.asarray(thing)
-        yield f"{array.dtype.str} {array.shape}".encode()
-        yield np.ascontiguousarray(array).tobytes()
     elif isinstance(thing, Mapping):
         yield from within(list(thing.items()))
     elif isinstance(thing, tuple | list):

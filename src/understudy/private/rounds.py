@@ -187,7 +187,10 @@ def advance_together(
     mechanism = program(conversations[0]._mechanism)
     if any(program(other._mechanism) != mechanism for other in conversations):
         raise RuntimeError("conversations that advance together need the same mechanism")
-    charged = [conversation._charge(generator) for conversation in conversations]
+    leaves, public = jax.tree.map(np.asarray, (jax.tree.leaves(states), jax.random.key_data(keys)))
+    charged = [
+        one._charge(generator, [leaf[at] for leaf in leaves], public[at]) for at, one in enumerate(conversations)
+    ]
     data, held = (stack([getattr(one, name) for one in conversations]) for name in ("_data", "_held"))
     tape, secret = np.stack([tape for _, tape, _ in charged]), jnp.stack([secret for *_, secret in charged])
     held, states, info = run_chunks(mechanism, generator, data, held, states, tape, secret, keys)
