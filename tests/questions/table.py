@@ -100,7 +100,9 @@ QUESTIONS = {
     "sums": Sums.by_class(FAR, CLASSES, 1.5),
     "averages": Sums.by_class(FAR, CLASSES, 1.5, average=True),
     "pooled sums": Sums(FAR, 1, 0.5),
-    "sums by group": Sums(Places(np.arange(4)) - 0.5, 4, 1.0, Nearest(Cosines((3, 4, 1), 3), CENTRES, np.arange(4) % 2)),
+    "sums by group": Sums(
+        Places(np.arange(4)) - 0.5, 4, 1.0, Nearest(Cosines((3, 4, 1), 3), CENTRES, np.arange(4) % 2)
+    ),
     "products": Products(FAR, CLASSES, 2.0),
     "pooled products": Products(FAR / 4.0, 1, 2.0),
     "products with squares": Products(FAR, CLASSES, 1.0, diagonal=True),

@@ -88,7 +88,9 @@ def capped(units):
     return np.asarray(keep, int)
 
 
-GAUSSIAN = {name: question for name, question in QUESTIONS.items() if not isinstance(question, MarginalChoice | ModelChoice)}
+GAUSSIAN = {
+    name: question for name, question in QUESTIONS.items() if not isinstance(question, MarginalChoice | ModelChoice)
+}
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
@@ -112,7 +114,9 @@ class NotClipped(Sums):
 
 
 def add_raw(question, total, block):
-    total[0] += (np.nan_to_num(block.rows[:, : total.shape[1]].astype(float)).clip(-9, 9) * sums.GRID).sum(0).astype(int)
+    total[0] += (
+        (np.nan_to_num(block.rows[:, : total.shape[1]].astype(float)).clip(-9, 9) * sums.GRID).sum(0).astype(int)
+    )
 
 
 class OneTableForAll(Counts):
@@ -176,7 +180,9 @@ def test_neither_order_nor_blocks_nor_workers_show(name, table, random, by_row):
     random.shuffle(order)
     whole = Blocks.of(rows, classes, None if by_row else units)
     other = Blocks.of(rows[order], classes[order], None if by_row else units[order])
-    single = [Blocks.of(rows[units == u], classes[units == u], None if by_row else units[units == u]) for u in set(units)]
+    single = [
+        Blocks.of(rows[units == u], classes[units == u], None if by_row else units[units == u]) for u in set(units)
+    ]
     pieces = Blocks(tuple(part for one in single for part in one.parts), WIDTH, by_row)
     expected = exact(question, whole)
     for cut in (other, pieces):

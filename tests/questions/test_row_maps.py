@@ -21,7 +21,8 @@ ODD = st.floats(0, 1, width=32) | st.sampled_from([0.0, 1.0, 0.5, np.nan, np.inf
 def blocks():
     return st.integers(1, 9).flatmap(
         lambda n: st.tuples(
-            hnp.arrays(np.float32, (n, WIDTH), elements=ODD), hnp.arrays(np.int32, n, elements=st.integers(0, CLASSES - 1))
+            hnp.arrays(np.float32, (n, WIDTH), elements=ODD),
+            hnp.arrays(np.int32, n, elements=st.integers(0, CLASSES - 1)),
         )
     )
 

@@ -30,9 +30,9 @@ from understudy.estimator import Estimator
 from understudy.estimators import method as method_called
 from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
 from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.private.digest import digest
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.private.noise import digest
 from understudy.schema import Schema
 
 FORMAT = "understudy trace 1"
