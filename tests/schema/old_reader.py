@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from understudy.schema import Column, Schema
+from understudy.schema import Column
 from understudy.schema.reading import MISSING, UNKNOWN, Rows
 from understudy.schema.rows import NULLS
 from understudy.schema.types import family
@@ -50,14 +50,14 @@ class OldRows(Rows):
         return pa.array([None if c is None or c != c else str(c) for c in cells], pa.large_string())
 
 
-def old_csv(path: str, schema: Schema) -> OldRows:
+def old_csv(path: str, *columns: Column) -> OldRows:
     text = pa_csv.read_csv(
         path,
         convert_options=pa_csv.ConvertOptions(
-            strings_can_be_null=True, null_values=list(NULLS), column_types=dict.fromkeys(schema.names, pa.string())
+            strings_can_be_null=True, null_values=list(NULLS), column_types={c.name: pa.string() for c in columns}
         ),
     )
-    return OldRows(pa.table({c.name: _typed(text.column(c.name), c) for c in schema.columns}).to_pandas())
+    return OldRows(pa.table({c.name: _typed(text.column(c.name), c) for c in columns}).to_pandas())
 
 
 def _typed(text: pa.ChunkedArray, column: Column) -> pa.Array:
