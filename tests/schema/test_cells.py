@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from understudy.errors import UsageError
-from understudy.schema import Column
+from understudy.schema import Column, Schema
 from understudy.schema.cells import UNREADABLE, identity, image, key, missing, moment, number
 
 NOTHING = [None, pd.NA, pd.NaT, math.nan, np.float32("nan"), Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT")]
@@ -31,7 +31,9 @@ def test_numbers(cell, value):
     assert number(cell) == value
 
 
-@pytest.mark.parametrize("cell", [*NOTHING, *FOREIGN, "0x10", "1_0", "", "x", "1,5", "٣", "nan", "1 2", dt.date(1, 1, 1)])
+@pytest.mark.parametrize(
+    "cell", [*NOTHING, *FOREIGN, "0x10", "1_0", "", "x", "1,5", "٣", "nan", "1 2", dt.date(1, 1, 1)]
+)
 def test_what_is_no_number(cell):
     assert math.isnan(number(cell))
 
@@ -116,7 +118,5 @@ def test_the_key_of_unreadable_cells_is_no_category():
     with pytest.raises(UsageError, match="cannot be read"):
         Column(name="c", kind="categorical", categories=("a", UNREADABLE))
     column = Column(name="c", kind="categorical", estimate="c")
-    from understudy.schema import Schema
-
     found = Schema(columns=(column,)).with_estimates({"c": ("a", UNREADABLE)})
     assert found.columns[0].categories == ("a",)
