@@ -286,6 +286,14 @@ def _dictionary(codes: np.ndarray, texts: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=null), texts)
 
 
+def positions(cells: Cells, family: str, wanted: list[str], missing: int, unknown: int) -> np.ndarray:
+    """`places` of the keys of every cell; of repeated cells only the different ones are looked up."""
+    cells = plain(cells)
+    if isinstance(cells, Coded):
+        return np.append(positions(cells.values, family, wanted, missing, unknown), np.int32(missing))[cells.codes]
+    return places(keys(cells, family), wanted, missing, unknown)
+
+
 def places(texts: pa.Array, wanted: list[str], missing: int, unknown: int) -> np.ndarray:
     """int32 index of each text in `wanted`; `missing` for nulls, `unknown` for all others."""
     values = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
