@@ -281,7 +281,9 @@ def test_lines_of_a_csv_file_are_read_alone(tmp_path, name, data):
     part, size, block = (data.draw(st.integers(1, most)) for most in (40, 40, 4))
 
     def reader(rows: list[bytes]) -> list[tuple]:
-        body = end.join([b"a,b", *rows]) + (b"" if last and rows and rows[-1] else end)
+        # A last line without its end is still a line; a carriage return before the end of the file is part of a line's end.
+        open_end = last and bool(rows) and bool(rows[-1]) and not rows[-1].endswith(b"\r")
+        body = end.join([b"a,b", *rows]) + (b"" if open_end else end)
         path = tmp_path / "t.csv"
         path.write_bytes(body)
         whole = read(opened(path, *columns).blocks(), *columns)
