@@ -29,6 +29,32 @@ class NoNoise:
         return bytes(size)
 
 
+class FixedBits:
+    """Secret bits that depend on nothing but the request's number, so that two neighbouring tables can be compared.
+
+    `requests` says, in turn, how many words are drawn for the whole table and which of them belong to what is gone: the others
+    keep theirs. Under the real generator words are independent, so this coupling has the same distribution. What is asked for
+    after that has nothing to do with rows.
+    """
+
+    void_reason = "test"
+
+    def __init__(self, *requests: tuple[int, Any]) -> None:
+        self.generator, self.requests = np.random.default_rng(7), iter(requests)
+
+    def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> Any:
+        return np.zeros(shape, np.int64)
+
+    def secret(self, size: int) -> bytes:
+        words, gone = next(self.requests, (None, ()))
+        if words is None:
+            return self.generator.bytes(size)
+        drawn = np.frombuffer(self.generator.bytes(8 * words), np.uint64)
+        kept = np.delete(drawn, np.asarray(gone, int)).tobytes()
+        assert len(kept) == size
+        return kept
+
+
 class FreeLedger(Ledger):
     """Takes every charge."""
 

@@ -3,8 +3,6 @@
 The wrong versions that the audited implementations contain are kept here as mutants; the same check must reject each.
 """
 
-import itertools
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,29 +16,9 @@ from understudy.private.noise import SecureNoise
 from understudy.private.partition import FREE, Shards, assign_teachers, deal, fill
 from understudy.private.units import hash_units
 
+from ..wall import FixedBits
+
 CAPACITY = 8
-
-
-class FixedBits:
-    """Secret bits that depend on nothing but the request's number, so that two neighbouring tables can be compared.
-
-    `requests` says, in turn, how many words are drawn for the whole table and which of them belong to what is gone: the others
-    keep theirs. Under the real generator words are independent, so this coupling has the same distribution.
-    """
-
-    void_reason = "test"
-
-    def __init__(self, *requests):
-        self.generator, self.requests = np.random.default_rng(7), itertools.cycle(requests)
-
-    def draw(self, kind, scale, shape):
-        return np.zeros(shape, np.int64)
-
-    def secret(self, size):
-        words, gone = next(self.requests)
-        kept = np.delete(np.frombuffer(self.generator.bytes(8 * words), np.uint64), np.asarray(gone, int)).tobytes()
-        assert len(kept) == size
-        return kept
 
 
 def dealt(blocks, counts, bits):
