@@ -32,7 +32,8 @@ from understudy.planning import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import POINTS, ModelChoice, Step
-from understudy.questions.row_maps import Constant, Entry, Forest, Label, Same, Tree
+from understudy.questions.row_maps import Constant, Forest, Label, Same, Tree
+from understudy.questions.row_maps import Entry as ByClass
 from understudy.schema import Schema
 
 CHOICE = "choice between the models"
@@ -245,7 +246,7 @@ def judge_of(model: Model, resolved: Schema) -> Step:
     classifier = RandomForestClassifier(TREES, min_samples_leaf=5, class_weight="balanced", random_state=0, n_jobs=-1)
     classifier.fit(learned.rows, learned.classes)
     trees = tuple(tree_of(one.tree_, classifier.classes_, codec.class_count) for one in classifier.estimators_)
-    return Same(Forest(trees), Label()) * Entry(Label(), (POINTS * shares.min() / shares)[:, None])
+    return Same(Forest(trees), Label()) * ByClass(Label(), (POINTS * shares.min() / shares)[:, None])
 
 
 def tree_of(tree: Any, present: np.ndarray, classes: int) -> Tree:
