@@ -26,12 +26,13 @@ from understudy.audit.trace import (
 )
 from understudy.errors import UsageError
 from understudy.private import SecureNoise
+from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Judgement
 from understudy.recipes.pate_gan import PateGan
 from understudy.report import trace_page
-from understudy.schema import Column, Encoded, Schema
+from understudy.schema import Column, Schema
 
 SCHEMA = Schema(columns=tuple(Column(name=name, kind="continuous", lower=0.0, upper=1.0) for name in "abc"))
 QUICK = {
@@ -59,8 +60,8 @@ def correct(frame):
 class AllTheLast(TeacherVotes):
     """The audited mistake: every teacher is fed the last shard."""
 
-    def prepare(self, encoded, units, row_level, noise):
-        shards, teachers = super().prepare(encoded, units, row_level, noise)
+    def prepare(self, blocks, noise):
+        shards, teachers = super().prepare(blocks, noise)
         last = [np.repeat(part[:, -1:], part.shape[1], axis=1) for part in shards]
         return Shards(*last), teachers
 
@@ -186,8 +187,8 @@ def look(kind):
         weight_decay=0.1,
     )
     rng = np.random.default_rng(1)
-    encoded = Encoded(rng.random((ROWS, 3)).astype(np.float32), np.zeros(ROWS, np.int32))
-    dealt = inside.deal(votes, encoded, np.arange(ROWS, dtype=np.uint64), True, SecureNoise())
+    whole = Block(rng.random((ROWS, 3)).astype(np.float32), np.zeros(ROWS, np.int32))
+    dealt = inside.deal(votes, whole, SecureNoise())
     whom, per_round, mixed = tuple(inside.watched(votes.teachers)), [], []
     for number in (0, 1):
         query = Judgement(
