@@ -9,9 +9,9 @@ import sys
 import dp_accounting as dpa
 import pytest
 
-from understudy.accounting import Budget, Charge, DiscreteGaussianDpEvent, Ledger, LedgerError, Plan, epsilon
+from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan, epsilon
 
-VOTE = DiscreteGaussianDpEvent(40.0)
+VOTE = dpa.GaussianDpEvent(40.0)
 HISTOGRAM = dpa.GaussianDpEvent(12.0)
 
 
