@@ -18,6 +18,7 @@ from understudy.accounting import (
     Ledger,
     Plan,
     build_certificate,
+    epsilon,
     gaussian,
     holds,
     noise_scale,
@@ -25,6 +26,8 @@ from understudy.accounting import (
 )
 from understudy.accounting.attacker import best_true_positive_rate, best_true_positive_rate_gaussian
 from understudy.accounting.certificate import NOT_PRIVATE, SEEDED
+from understudy.accounting.events import to_json
+from understudy.accounting.ledger import FORMAT
 from understudy.errors import UsageError
 
 VERSIONS = {"understudy": "0.1", "opendp": "0.16"}
@@ -180,6 +183,23 @@ def test_releases_outside_the_plan_void_the_certificate(plan):
     ledger["entries"].append(ledger["entries"][0] | {"token": "once more"})
     made = certify(plan, ledger)
     assert any("not announced" in reason for reason in made.void_reasons)
+
+
+@pytest.mark.parametrize(("excess", "void"), [(5e-7, False), (1e-5, True)])
+def test_only_rounding_is_forgiven_above_the_budget(tmp_path, excess, void):
+    event = dpa.GaussianDpEvent(4.0)
+    plan = Plan("x", Budget(epsilon(event, 1e-5) / (1 + excess), 1e-5), "one row", (Charge("votes", event),))
+    entries = [{"purpose": "votes", "event": to_json(event), "token": "all"}]
+    ledger = {"format": FORMAT, "plan": plan.fingerprint(), "entries": entries}
+    write(tmp_path / "model", plan, ledger)
+    assert certify(plan, ledger).void_reasons == (("more was released than the budget allows",) if void else ())
+
+    def whitewash(content: dict) -> None:
+        content.update(valid=True, void_reasons=[])
+        content["claim"]["epsilon"] = plan.budget.epsilon
+
+    edit(tmp_path / "model" / "certificate.json", whitewash)
+    assert ("epsilon" in failed(tmp_path / "model")) == void
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

@@ -191,6 +191,15 @@ def test_lost_delta_is_taken_off_the_target():
     assert epsilon(times(EpsilonDeltaDpEvent(0.0, 1e-6), 3), 1e-5) == 0.0
 
 
+def test_lost_delta_is_added_to_what_the_rest_loses():
+    """1 - (1 - d)(1 - lost), since everything is lost in one release, or in the rest, or in both."""
+    rest = delta(G(5.0), 0.5)
+    for lost in (1e-6, 0.3, 1.0):
+        said = delta([G(5.0), EpsilonDeltaDpEvent(0.0, lost)], 0.5)
+        assert said == pytest.approx(1 - (1 - rest) * (1 - lost), rel=1e-9)
+    assert delta(times(EpsilonDeltaDpEvent(0.0, 0.1), 2), 0.5) == pytest.approx(1 - 0.9**2)
+
+
 def test_epsilon_and_delta_are_inverse():
     for events in ([times(G(2.0), 5)], [G(3.0)], [times(L(8.0), 20)], [G(9.0), times(L(50.0), 30)]):
         e = epsilon(events, 1e-5)

@@ -68,6 +68,18 @@ def test_theorem_7_agrees_with_sixty_digits(order, sigma, log_q):
         assert ours == pytest.approx(min(flat, wanted), rel=1e-7, abs=1e-15)
 
 
+def test_clear_votes_at_the_highest_order_do_not_overflow():
+    """q = e^-2000 and an order just below mu1: the second term of the sum is e^1975 times the first."""
+    with mp.workdps(60):
+        wanted = referee.theorem_7(45.0, 1.0, mp.e ** mp.mpf(-2000))
+    assert pate2018.data_dependent(45.0, 1.0, -2000.0) == pytest.approx(float(wanted), rel=1e-7)
+
+
+def test_renyi_prices_convert_as_in_the_papers():
+    """epsilon = rdp + log(1/delta) / (order - 1)."""
+    assert pate2018.epsilon(0.25, 11, 1e-5) == pytest.approx(0.25 + math.log(1e5) / 10)
+
+
 def test_golden_values():
     """Frozen from the 60-digit referee: (order, sigma, votes) -> RDP."""
     golden = {
