@@ -55,7 +55,8 @@ test-browser: $(VENV)/.stamp-dev
 	@$(TEST_ENV) $(BIN)/python -m pytest -q tests/report -m browser
 
 mutants: $(VENV)/.stamp-dev
-	@$(BIN)/python -m tests.mutation --sample $(SAMPLE) --seed $(SEED) --packages $(PACKAGES) --workers $(WORKERS)
+	@$(BIN)/python -m tests.mutation --sample $(SAMPLE) --seed $(SEED) --packages $(PACKAGES) --workers $(WORKERS) \
+	  $(if $(AGAIN),--again)
 
 check: $(VENV)/.stamp-dev
 	@$(BIN)/ruff check .

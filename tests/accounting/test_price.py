@@ -113,6 +113,12 @@ def test_pure_answers_against_the_referee(loss, answers, d):
     assert true(gaussian.epsilon(pure.mu_many(loss, answers), d)) <= d  # the GDP reading covers it too
 
 
+@pytest.mark.parametrize(("loss", "answers"), [(0.7, 1), (2.0, 2), (2.0, 5), (0.5, 20), (0.1, 60), (3.0, 7)])
+def test_gaussian_reading_of_pure_answers_is_the_definition(loss, answers):
+    wanted = referee.pure_mu(loss, answers, pure.RARE)
+    assert wanted * (1 - 1e-12) <= pure.mu_many(loss, answers) <= wanted * (1 + 1e-6)
+
+
 def test_integer_laplace_noise_is_randomised_response():
     noise = referee.discrete_laplace(2.0, 200)
     for e in (0.0, 0.2, 0.4, 0.499):
@@ -125,6 +131,14 @@ def test_two_strengths_of_laplace_noise_against_the_referee():
     tables = [(referee.discrete_laplace(3.0, 130), 1), (referee.discrete_laplace(5.0, 200), 1)]
     said = epsilon([L(3.0), L(5.0)], 1e-2)
     assert referee.verdict(lambda e: referee.joint_delta(tables, e), said, 1e-2) == "sound"
+
+
+@pytest.mark.parametrize(
+    "groups", [[(0.005, 90), (1 / 300, 60)], [(0.5, 20), (0.02, 300)], [(2.0, 4), (0.1, 100)], [(4.0, 2), (1.5, 3)]]
+)
+def test_mixtures_of_pure_answers_are_sound_and_the_grid_costs_little(groups):
+    said = epsilon([times(L(1 / loss), answers) for loss, answers in groups], 1e-6)
+    assert referee.verdict(referee.mixed_pure_answers(groups), said, 1e-6, 1.005) == "sound"
 
 
 @pytest.mark.parametrize(("rate", "noise"), [(0.1, 1.0), (0.01, 0.7), (0.6, 2.5)])
@@ -179,6 +193,15 @@ def test_composition_error_stays_under_its_bound():
             assert math.exp(gaussian.log_delta(0.27, e)) - float(composed.get_delta_for_epsilon(e)) < allowed / 2
 
 
+def test_composition_error_counts_every_answer_that_is_composed():
+    """Long runs of pure answers enter as one Gaussian and add nothing."""
+    from understudy.accounting import price
+
+    events = [G(9.0), times(L(5.0), 300), times(L(60.0), price._MANY), times(poisson(0.1, 2.0), 40)]
+    kinds = price._sort(price._atoms(events))
+    assert price._fft_error(kinds) == pytest.approx(price._FFT + 340 * price._FFT_PER_ANSWER, rel=1e-12)
+
+
 # --- mixtures ---
 
 
@@ -214,6 +237,14 @@ def test_prices_of_nothing_and_of_everything():
     assert math.isinf(epsilon(poisson(0.1, 0.0), 1e-5))
     assert epsilon(poisson(0.0, 1.0), 1e-5) == 0.0
     assert gaussian_mu([G(2.0), G(3.0)]) is not None and gaussian_mu([L(2.0)]) is None
+
+
+@pytest.mark.parametrize("noise", [1e-300, 0.01, 0.02, 0.035, 0.0399, 0.04, 0.05])
+def test_samples_with_hardly_any_noise_have_a_price(noise):
+    """Too little for any budget; a search for the right amount may still come by."""
+    sampled, whole = epsilon(poisson(0.1, noise), 1e-5), epsilon(G(noise), 1e-5)
+    assert epsilon(poisson(0.1, noise + 0.01), 1e-5) <= sampled <= whole and sampled > 200
+    assert delta(poisson(0.1, noise), 10.0) > 0.01
 
 
 def test_a_full_sample_is_no_sample():
@@ -288,3 +319,6 @@ def test_ten_million_answers_are_priced_at_once():
     assert epsilon(times(G(11_800.0), 10**7), 1e-5) == pytest.approx(1.0, rel=1e-3)
     assert epsilon(times(L(11_800.0), 10**7), 1e-5) == pytest.approx(1.0, rel=1e-3)
     assert time.process_time() - start < 2.0
+    assert delta(times(G(11_800.0), 10**7), 1.0) == pytest.approx(1e-5, rel=1e-2)
+    assert delta(times(L(11_800.0), 10**7), 1.0) == pytest.approx(1e-5, rel=1e-2)
+    assert delta(times(L(1e9), 10**7), 0.01) == 0.0  # the plain sum of the losses

@@ -1,6 +1,7 @@
 """`make mutants`: random small changes to the code that guarantees rest on, each run against the tests that reach it.
 
     make mutants SAMPLE=100 SEED=0 PACKAGES="private questions accounting"
+    make mutants AGAIN=1        only those that got away the last time, after writing tests
 
 A sample of all mutants (`mutate`) is drawn by the seed. Each is written into a copy of the sources and meets the quick items that
 reach it (`reach`), the fastest first, until one fails. The result of a mutant is
@@ -20,7 +21,7 @@ import sys
 from pathlib import Path
 
 from .reach import HERE, Project, record
-from .trial import Trial, sample, table, try_all
+from .trial import Trial, named, sample, table, try_all
 
 TESTS = ("accounting", "private", "questions", "g_pate", "gradients")
 
@@ -32,15 +33,25 @@ def main() -> None:
     given.add_argument("--packages", nargs="+", default=["private", "questions", "accounting"])
     given.add_argument("--tests", nargs="+", help="folders of tests; by default those that know these packages")
     given.add_argument("--workers", type=int, default=2)
+    given.add_argument("--again", action="store_true", help="only mutants that were not caught the last time")
     options = given.parse_args()
     root = HERE.parents[1]
     tests = options.tests or [f"tests/{name}" for name in TESTS if (root / "tests" / name).is_dir()]
     project = Project(root)
     told("recording which tests reach which lines (kept in .mutants)")
     reach = record(project, tests, options.workers)
-    chosen = sample(project, [Path("understudy") / name for name in options.packages], options.sample, options.seed)
+    folders = [Path("understudy") / name for name in options.packages]
+    before = _read(project.kept) if options.again else []
+    if options.again:
+        loose = {
+            (trial.file, trial.before, trial.after) for trial in before if trial.outcome not in ("caught", "timeout")
+        }
+        chosen = named(project, folders, loose)
+    else:
+        chosen = sample(project, folders, options.sample, options.seed)
     trials = try_all(project, chosen, reach, _equivalent(), options.workers, report=lambda one: told(one.row()))
-    _write(project.kept, trials, options.seed)
+    caught = [trial for trial in before if trial.outcome in ("caught", "timeout")]
+    _write(project.kept, caught + trials)
 
 
 def told(line: str) -> None:
@@ -53,9 +64,13 @@ def _equivalent() -> dict[tuple[str, str, str], str]:
     return {(entry["file"], entry["before"], entry["after"]): entry["why"] for entry in entries}
 
 
-def _write(folder: Path, trials: list[Trial], seed: int) -> None:
+def _read(folder: Path) -> list[Trial]:
+    return [Trial(**entry) for entry in json.loads((folder / "results.json").read_text())]
+
+
+def _write(folder: Path, trials: list[Trial]) -> None:
     (folder / "results.json").write_text(json.dumps([trial.as_dict() for trial in trials], indent=1) + "\n")
-    lines = table(trials, seed)
+    lines = table(trials)
     (folder / "results.txt").write_text("\n".join(lines) + "\n")
     told("\n".join(lines))
 

@@ -7,7 +7,7 @@ import pytest
 
 from .mutate import Mutant, find
 from .reach import HERE, Project, Reach, record
-from .trial import sample, table, try_all
+from .trial import named, sample, table, try_all
 
 TOY = '''"""Toy."""
 
@@ -132,7 +132,8 @@ def test_a_toy_run(project):
     assert {m.after: t.outcome for m, t in zip(chosen, trials, strict=True)} == wanted
     assert trials[0].by == "tests/test_toy.py::test_both" and trials[0].line == 11
     assert (project.src / "toy.py").read_text() == TOY and len(seen) == 4
-    assert table(trials, 0)[0] == "4 mutants, seed 0: 1 caught, 1 survived, 1 equivalent, 1 not reached"
+    assert named(project, [Path()], {("toy.py", t.before, t.after) for t in trials}) == chosen
+    assert table(trials)[0] == "4 mutants: 1 caught, 1 survived, 1 equivalent, 1 not reached"
 
 
 def test_samples_are_the_same_for_the_same_seed(project):

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,9 +49,20 @@ def sources(project: Project, folders: Sequence[Path]) -> dict[str, str]:
 
 def sample(project: Project, folders: Sequence[Path], size: int, seed: int) -> list[Mutant]:
     """`size` of all mutants of these folders of `src`, the same for the same sources and seed."""
-    every = [mutant for file, source in sources(project, folders).items() for mutant in find(source, file)]
+    every = [mutant for mutant, _ in _every(project, folders)]
     chosen = random.Random(seed).sample(range(len(every)), min(size, len(every)))
     return [every[number] for number in sorted(chosen)]
+
+
+def named(project: Project, folders: Sequence[Path], wanted: Collection[tuple[str, str, str]]) -> list[Mutant]:
+    """Those whose file, line before and line after are wanted."""
+    return [mutant for mutant, shown in _every(project, folders) if (mutant.file, *shown) in wanted]
+
+
+def _every(project: Project, folders: Sequence[Path]) -> Iterator[tuple[Mutant, tuple[str, str]]]:
+    for file, source in sources(project, folders).items():
+        for mutant in find(source, file):
+            yield mutant, mutant.shown(source)
 
 
 def try_all(
@@ -130,10 +141,10 @@ def _run(project: Project, copy: Path, items: list[str], limit: float) -> tuple[
     raise SystemExit(f"pytest ended with {ran.returncode}:\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}")
 
 
-def table(trials: Sequence[Trial], seed: int) -> list[str]:
+def table(trials: Sequence[Trial]) -> list[str]:
     """Figures by outcome, then every mutant, those to look at first."""
     counts = Counter(trial.outcome for trial in trials)
     figures = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     order = ("survived", "not reached", "timeout", "equivalent", "caught")
     rows = sorted(trials, key=lambda trial: (order.index(trial.outcome), trial.file, trial.line))
-    return [f"{len(trials)} mutants, seed {seed}: {figures}", "", *(trial.row() for trial in rows)]
+    return [f"{len(trials)} mutants: {figures}", "", *(trial.row() for trial in rows)]

@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 from understudy.accounting import gaussian, lattice, pure
 from understudy.accounting.budget import Real
 from understudy.accounting.events import EpsilonDeltaDpEvent, flatten
-from understudy.accounting.sampled import sampled_gaussian
+from understudy.accounting.sampled import LEAST_NOISE, sampled_gaussian
 from understudy.errors import UsageError
 
 Events: TypeAlias = "dpa.DpEvent | Iterable[dpa.DpEvent]"
@@ -79,8 +79,8 @@ def _sort(atoms: Atoms) -> _Sorted:
                 rate, multiplier = event.sampling_probability, event.event.noise_multiplier
                 if rate == 0:
                     continue
-                if multiplier == 0:
-                    lose(1.0, 1)
+                if multiplier < LEAST_NOISE:  # mu above 25: taken as not sampled
+                    squares.append(times * lattice.mu_one(multiplier) ** 2)
                 elif rate == 1:
                     squares.append(times * multiplier**-2)
                 else:
