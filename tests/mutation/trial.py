@@ -18,6 +18,7 @@ from .reach import Project, Reach, pytest
 QUICK = 5.0  # an item that takes longer (seconds) is not used
 TOGETHER = 25.0  # items of one mutant, all in all
 START = 60.0  # for starting Python and importing, on a busy machine
+WRONG_SOURCES = 9  # see `mutants_plugin`
 OUTCOMES = ("caught", "timeout", "survived", "equivalent", "not reached")
 
 Equivalent = Mapping[tuple[str, str, str], str]  # file, before, after: why
@@ -82,6 +83,8 @@ def try_all(
             shutil.copytree(project.src, copy, ignore=shutil.ignore_patterns("__pycache__"))
             copies.put(copy)
 
+        _control(project, copy, mutants, every, reach)
+
         def one(mutant: Mutant) -> Trial:
             copy = copies.get()
             try:
@@ -100,12 +103,7 @@ def _try(
 ) -> Trial:
     source = every[mutant.file]
     before, after = mutant.shown(source)
-    items, planned = [], 0.0
-    for item in reach.items(mutant, every, QUICK):
-        planned += reach.seconds[item]
-        if planned > TOGETHER and items:
-            break
-        items.append(item)
+    items, planned = _choose(mutant, every, reach)
     shown = (mutant.file, mutant.lines[0], before, after)
     if not items:
         return Trial(*shown, "not reached")
@@ -117,6 +115,26 @@ def _try(
     if outcome == "survived" and (mutant.file, before, after) in equivalent:
         outcome, by = "equivalent", equivalent[mutant.file, before, after]
     return Trial(*shown, outcome, by, len(items))
+
+
+def _choose(mutant: Mutant, every: dict[str, str], reach: Reach) -> tuple[list[str], float]:
+    """The fastest items that reach it, and how long they take together."""
+    items, planned = [], 0.0
+    for item in reach.items(mutant, every, QUICK):
+        planned += reach.seconds[item]
+        if planned > TOGETHER and items:
+            break
+        items.append(item)
+    return items, planned
+
+
+def _control(project: Project, copy: Path, mutants: Sequence[Mutant], every: dict[str, str], reach: Reach) -> None:
+    """Unchanged sources must survive, or every mutant would count as caught."""
+    items, planned = next((found for mutant in mutants if (found := _choose(mutant, every, reach))[0]), ([], 0.0))
+    if items:
+        outcome, by = _run(project, copy, items, START + 4 * planned)
+        if outcome != "survived":
+            raise SystemExit(f"the tests fail on a plain copy of the sources: {outcome} {by}")
 
 
 def _put(file: Path, source: str) -> None:
@@ -135,10 +153,10 @@ def _run(project: Project, copy: Path, items: list[str], limit: float) -> tuple[
         return "timeout", f"after {limit:.0f} s"
     if ran.returncode == 0:
         return "survived", ""
-    if ran.returncode in (1, 2):  # a failed test, or modules that do not even import
-        told = [line.split(" ", 1)[1] for line in ran.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        return "caught", (told or ["?"])[0].split(" - ")[0]
-    raise SystemExit(f"pytest ended with {ran.returncode}:\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}")
+    if ran.returncode == WRONG_SOURCES:
+        raise SystemExit(ran.stdout[-3000:])
+    told = [line.split(" ", 1)[1] for line in ran.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return "caught", told[0].split(" - ")[0] if told else f"pytest ended with {ran.returncode}: nothing to run any more"
 
 
 def table(trials: Sequence[Trial]) -> list[str]:
