@@ -71,7 +71,9 @@ def letter_width(letter: str) -> Num:
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return 1.0
-    return 0.72 if letter.isupper() or letter in "mw%@→…" else 0.57
+    if letter in "<=>+±→−":
+        return 0.84
+    return 0.72 if letter.isupper() or letter in "mw%@…" else 0.57
 
 
 def text_width(text: str, size: Num = FONT) -> Num:
