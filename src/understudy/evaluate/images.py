@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.condition import Where, parse_where
 from understudy.errors import UsageError
 from understudy.evaluate.result import Images, Summary
 from understudy.evaluate.settings import Target
@@ -105,14 +106,14 @@ def grid(images: np.ndarray, classes: np.ndarray, count: int, columns: int = GRI
     return base64.b64encode(png(sheet)).decode("ascii")
 
 
-def sample_grid(model: Any, rows: int, seed: int | None, where: Any) -> tuple[int, bytes]:
+def sample_grid(model: Any, rows: int, seed: int | None, where: Where) -> tuple[int, bytes]:
     """A PNG of images drawn from a fitted model, one class a row, as many columns as `rows` fills; and how many there are."""
     schema = model.resolved
     pictures = [column for column in schema.columns if column.kind == "image"]
     if len(pictures) != 1:
         raise UsageError("a .png grid needs a model with one image column; write .parquet or .csv")
-    classes = model.codec.class_values
-    labels = [value for value in classes if where is None or str(value) == str(next(iter(where.values())))]
+    wanted, classes = parse_where(where, model.codec.schema), model.codec.class_values
+    labels = classes if wanted is None else (classes[wanted],)
     if rows < len(labels):
         raise UsageError(f"--rows {rows} is less than one image for each of {len(labels)} classes")
     columns, tiles, drawn = rows // len(labels), [], []
