@@ -52,6 +52,7 @@ def teachers_in(held: Any) -> Teachers:
 
 
 def put(held: Any, teachers: Teachers) -> Any:
+    """The held state with other teachers in it."""
     return jax.tree.map(lambda part: teachers if _is_teachers(part) else part, held, is_leaf=_is_teachers)
 
 

@@ -71,6 +71,7 @@ class Task:
 
     @property
     def file(self) -> str:
+        """Where its scores are kept for a later run."""
         return f"batch-{self.number:04d}-{'with' if self.secret else 'without'}.npz"
 
 
@@ -173,6 +174,7 @@ def run_audit(
 
 # -- what is audited ------------------------------------------------------------------------------------------------------
 def make_pair(target: str, data: Any, schema: Schema | None, row: int | str | None) -> Pair:
+    """The pair of neighbouring tables: made up, or the user's table with and without one unit."""
     if target != RECORD:
         return made_up(target)
     if data is None or schema is None:
@@ -207,6 +209,7 @@ def find_row(
 def make_estimator(
     method: str | Estimator, epsilon: float, delta: float, options: Mapping[str, Any] | None, pair: Pair
 ) -> Estimator:
+    """The method under attack with its options checked; an estimator is taken as it is."""
     if isinstance(method, Estimator):
         return method
     kind = method_called(method)
@@ -221,6 +224,7 @@ def make_estimator(
 
 
 def claim_of(estimator: Estimator | None, pair: Pair, epsilon: float, delta: float) -> tuple[Claim, str]:
+    """What is claimed of the method, as numbers and in words."""
     if estimator is None:
         claim = Claim(epsilon, delta)
         return (
@@ -252,6 +256,7 @@ def plays(threats: Sequence[str], attacks: Sequence[str], external: bool) -> lis
 
 
 def weakest(needs: str) -> str:
+    """The weakest attacker that sees what an attack needs."""
     return {"table": "black-box", "artifact": "model-box"}.get(needs, "wall-box")
 
 
@@ -290,6 +295,7 @@ def run_task(job: Job, task: Task) -> dict[str, np.ndarray]:
 
 
 def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
+    """Features of every attack for one batch of shadow fits."""
     pair, frame = job.pair, job.pair.side(task.secret)
     attacks = [attack_called(name) for name in job.attacks]
     if job.external is not None:
@@ -365,6 +371,7 @@ def settled_seed(job: Job, seed: int | None, described: dict[str, Any]) -> int:
 
 
 def finished(job: Job, task: Task) -> bool:
+    """Whether an earlier run has kept the scores of this task."""
     path = None if job.folder is None else job.folder / task.file
     if path is None or not path.exists():
         return False
@@ -373,6 +380,7 @@ def finished(job: Job, task: Task) -> bool:
 
 
 def notes_of(job: Job, known: int) -> tuple[str, ...]:
+    """What a reader must know about how the runs were made."""
     notes = [f"{job.pair.name}: {job.pair.note}"]
     if job.external is None:
         notes.append(

@@ -60,6 +60,7 @@ class Tables:
     kept: PrivateTable | None = None
 
     def fresh(self) -> PrivateTable:
+        """The private table of the next fit; with units it is dealt anew."""
         if self.schema.unit is not None:  # which rows of a unit are kept is drawn anew for every fit
             return PrivateTable(self.frame, self.schema)
         if self.kept is None:
@@ -224,11 +225,13 @@ def run_group(opened: Sequence[Opened], key: Any) -> tuple[dict[str, np.ndarray]
 
 @partial(jax.jit, static_argnums=0)
 def init_all(generator: Generator, keys: Any, hints: Any) -> Any:
+    """Initial states of all fits at once."""
     return jax.vmap(generator.init)(keys, hints)
 
 
 @partial(jax.jit, static_argnums=0)
 def draw_all(generator: Generator, weights: Any, classes: Any, keys: Any) -> Any:
+    """Encoded rows of all fits at once."""
     return jax.vmap(lambda *one: draw(generator, *one))(weights, classes, keys)
 
 
@@ -253,6 +256,7 @@ def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd
 
 
 def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.ndarray]) -> list[pd.DataFrame]:
+    """Decode fits that resolved to the same schema in one go."""
     tables: list[Any] = [None] * len(encoded)
     same: dict[str, list[int]] = {}
     for number, resolved in enumerate(fitted.resolved):

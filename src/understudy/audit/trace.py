@@ -55,6 +55,8 @@ class TeacherRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
+    """One thing looked for in a trace, and what was found."""
+
     name: str
     passed: bool
     detail: str
@@ -62,6 +64,8 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
+    """What happened inside the wall: rows seen, losses, and the accountant beside a second calculation."""
+
     method: str
     options: Mapping[str, Any]
     epsilon: float
@@ -77,9 +81,11 @@ class Trace:
 
     @property
     def passed(self) -> bool:
+        """Whether all checks found what they should."""
         return all(check.passed for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
+        """As JSON values, with the warning that belongs to every trace."""
         plain = asdict(self) | {"options": {name: str(value) for name, value in self.options.items()}}
         return {"format": FORMAT, "warning": WARNING} | plain | {"passed": self.passed}
 
@@ -173,6 +179,7 @@ def trace(
 
 
 def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[str, Any]) -> Estimator:
+    """The method with its options checked, with few teachers unless told otherwise."""
     kind = method_called(method)
     known = kind().get_params()
     for name in options:
@@ -185,16 +192,19 @@ def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[s
 
 @eqx.filter_jit
 def ask(generator: Any, state: Any, key: Any) -> Any:
+    """The generator's next question."""
     return generator.query(state, key)
 
 
 @eqx.filter_jit
 def answer(mechanism: Any, data: Any, held: Any, query: Any, noise: Any, secret: Any) -> Any:
+    """What the mechanism answers with this noise."""
     return mechanism.answer(data, held, query, noise, secret)
 
 
 @eqx.filter_jit
 def learn(generator: Any, state: Any, query: Any, answered: Any, key: Any) -> Any:
+    """The generator's state after an answer."""
     return generator.update(state, query, answered, key)[0]
 
 
@@ -210,10 +220,12 @@ class Spending:
             self.note(0, None)
 
     def charge(self, done: int, tape: Any) -> None:
+        """Charge the next rounds before they run."""
         event = self.mechanism.event(len(tape))
         self.ledger.charge(self.purpose, event, token=f"rounds from {done}", digest=digest(tape))
 
     def note(self, done: int, held: Any) -> None:
+        """Write down what is spent after so many rounds, by both calculations."""
         if self.published:
             ours = recount.published_epsilon(self._alpha(held), self.delta)
             again = recount.published_epsilon(self._again(), self.delta)
@@ -223,9 +235,11 @@ class Spending:
         self.points.append((done, self.ledger.epsilon_spent, recount.epsilon(events, self.delta)))
 
     def exhausted(self, held: Any) -> bool:
+        """Whether the published accountant would stop here; ours never starts what it cannot pay."""
         return self.published and bool(self.mechanism.exhausted(held))
 
     def moments(self, held: Any) -> tuple[tuple[int, float, float], ...]:
+        """Log moments by order, held and computed again; of the published accountant only."""
         return tuple(zip(recount.ORDERS, self._alpha(held), self._again(), strict=True)) if self.published else ()
 
     def _alpha(self, held: Any) -> list[float]:
@@ -236,6 +250,7 @@ class Spending:
 
 
 def told(whom: tuple[tuple[int, int], ...], numbers: np.ndarray, seen: list[set[int]]) -> tuple[TeacherRows, ...]:
+    """Per teacher: rows dealt to it, rows it saw, rows another teacher saw too."""
     often = Counter(row for rows in seen for row in rows)
     return tuple(
         TeacherRows(
@@ -258,6 +273,7 @@ def torn_units(whom: tuple[tuple[int, int], ...], seen: list[set[int]], units: n
 
 
 def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, looks: int, torn: int) -> Check:
+    """Every row is seen by one teacher, always the same, and teachers do not depend on each other."""
     shared = sum(one.shared for one in teachers)
     wrong = []
     if shared:
@@ -290,6 +306,7 @@ def check_losses(curve: list[tuple[int, float, float]], teachers: tuple[TeacherR
 def check_accountant(
     points: list[tuple[int, float, float | None]], moments: tuple[tuple[int, float, float], ...]
 ) -> Check:
+    """What was charged agrees with a calculation that shares no code with it."""
     pairs = [(ours, again) for _, ours, again in points if again is not None]
     pairs += [(held, again) for _, held, again in moments]
     pairs = [(ours, again) for ours, again in pairs if max(ours, again) > 1e-9]

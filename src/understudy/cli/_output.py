@@ -122,6 +122,7 @@ def number(name: str, value: Any) -> float:
 
 
 def need(name: str, value: Any, advice: str) -> Any:
+    """The value, or a sentence that says which option is missing and where it comes from."""
     if value is None:
         raise UsageError(f"{name} is missing; {advice}")
     return value

@@ -116,6 +116,7 @@ def audit(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Attack a method, or a tool's command, on a pair of tables and print what its claim is worth."""
     if context.invoked_subcommand is not None:
         return
     claimed = need("--epsilon", epsilon, "name the claim to check, e.g. --epsilon 1")
@@ -201,12 +202,14 @@ def default_threats(attacks: list[str]) -> list[str]:
 
 
 def load_schema(path: Path) -> Any:
+    """Read a schema file; the import waits until it is needed."""
     from understudy.schema import Schema
 
     return Schema.load(path)
 
 
 def cores() -> int:
+    """Processors this process may use."""
     from understudy.parallel import cores as count
 
     return count()
@@ -332,6 +335,7 @@ def trace(
 
 
 def write_trace(found: Any, out: Path) -> list[Path]:
+    """Write `trace.json` and its page."""
     import json
 
     from understudy.files import write_atomically
@@ -342,6 +346,7 @@ def write_trace(found: Any, out: Path) -> list[Path]:
 
 
 def trace_text(found: Any, files: list[Path], seconds: float) -> str:
+    """The checks of a trace as lines for the terminal."""
     lines = ["research on public data: this shows what the wall is there to hide", ""]
     lines += [
         f"{'as it should be' if check.passed else 'WRONG          '}  {check.name}: {check.detail}"

@@ -16,6 +16,8 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 
 
 
 class Form(StrEnum):
+    """How a certificate is printed."""
+
     text = "text"
     json = "json"
     registry = "registry"

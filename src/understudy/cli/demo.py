@@ -35,6 +35,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="Fixes public randomness and the split.")] = 0,
     as_json: AsJson = False,
 ) -> None:
+    """Fit, sample, evaluate and report on a public table."""
     try:
         from understudy.demo import load
 

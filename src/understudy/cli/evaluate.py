@@ -52,6 +52,7 @@ def evaluate(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Compare synthetic rows with held-out real ones and write the result and its pages."""
     for option, path in (
         ("--real", real),
         ("--schema", schema),
@@ -116,6 +117,7 @@ def read_certificate(folder: Path | None) -> dict[str, Any] | None:
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
+    """`28x28` or `32x32x3` as numbers."""
     if text is None:
         return None
     parts = text.lower().split("x")

@@ -25,6 +25,7 @@ def plan(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
+    """Print what a fit would ask, what each answer costs, and what to expect of it."""
     wanted = request(config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs)
     from rich.console import Group
 

@@ -32,6 +32,7 @@ def sample(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Write rows of a model to a file, batch by batch."""
     if out.exists() and not overwrite:
         raise UsageError(f"--out {str(out)!r} exists already; choose another name or add --overwrite")
     writable_file(out)

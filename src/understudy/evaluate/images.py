@@ -55,6 +55,7 @@ def compare(
     seed: int,
     epochs: int = EPOCHS,
 ) -> Images:
+    """Accuracy of the same network trained on real and on each synthetic table, with both grids."""
     target = Target.of(schema)
     if target is None or target.task == "numeric":
         raise UsageError("--image-shape needs a class label in the schema: the CNN predicts it")
@@ -89,6 +90,7 @@ def compare(
 
 
 def synthetic_grid(table: Table, schema: Schema, shape: Shape) -> str:
+    """A grid of synthetic pictures, one class a row, as base64 PNG."""
     target = Target.of(schema)
     assert target is not None
     usable = table.take(target.usable(table))

@@ -15,10 +15,12 @@ MOST = 64  # numbers of one array
 
 
 def features(fitted: Fitted) -> np.ndarray:
+    """One row per fit."""
     return np.asarray([one(fitted, number) for number in range(len(fitted))])
 
 
 def one(fitted: Fitted, number: int) -> np.ndarray:
+    """What one released artifact holds: class counts, marginals, weights."""
     marginals = fitted.marginals[number]
     arrays = [] if marginals is None else list(marginals)
     weights = [fitted.weights[number][name] for name in sorted(fitted.weights[number])]

@@ -35,19 +35,24 @@ class WatchedGradient:
 
     @property
     def program(self) -> "WatchedGradient":
+        """The compiled part: without the tables."""
         return replace(self, sides=())
 
     def event(self, rounds: int) -> Any:
+        """The price of the mechanism inside; watching costs nothing."""
         return self.inner.event(rounds)
 
     def tape(self, rounds: int, noise: NoiseSource) -> Any:
+        """The noise of the mechanism inside."""
         return self.inner.tape(rounds, noise)
 
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        """The blocks of the real table, then of both sides of the pair."""
         own, held = self.inner.prepare(blocks, noise)
         return (own, *(self.inner.prepare(side, noise)[0] for side in self.sides)), held
 
     def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+        """The real answer with the log-likelihood ratio of the two sides."""
         held, said = self.inner.answer(data[0], held, query, noise, key)
         rate, deviations = self.inner.rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
         others, everyone = (self.sum_over(side, query) for side in data[1:])
@@ -70,4 +75,5 @@ class Still(Wrapped):
     """The generator's first question, again and again."""
 
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+        """Nothing is learned, so that every round asks the same."""
         return state, {}

@@ -58,10 +58,12 @@ class NoNoise:
         self.asked: list[tuple[str, float, int]] = []
 
     def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> np.ndarray:
+        """Remember what was asked for and give the fixed value instead of noise."""
         self.asked.append((str(kind), float(scale), int(np.prod(shape, dtype=np.int64))))
         return np.full(shape, self.value, np.int64)
 
     def secret(self, size: int) -> bytes:
+        """Zeros: nothing is hidden from the auditor."""
         return bytes(size)
 
 
@@ -119,16 +121,19 @@ class Overheard(Curator):
         self.witnesses = [Witness(table, real, scales) for table in tables]
 
     def adopt(self, codec: Codec) -> Release[None]:
+        """All three take the codec."""
         for one in (*self.witnesses, self.real):
             release = one.adopt(codec)
         return release
 
     def see(self, row_map: Step) -> Release[None]:
+        """All three take the row map."""
         for one in (*self.witnesses, self.real):
             release = one.see(row_map)
         return release
 
     def ask(self, purpose: str, question: Any) -> Release[Any]:
+        """The real answer; both witnesses note what theirs would have been."""
         release: Release[Any] | None = None
         with contextlib.suppress(Enough):
             release = self.real.ask(purpose, question)
@@ -179,12 +184,14 @@ def of_brief_fits(
 
 
 def listen(estimator: Estimator, pair: Pair, plan: Plan, curator: Overheard) -> float:
+    """The log-likelihood ratio of the single answers of one fit."""
     with contextlib.suppress(Enough):
         open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))
     return curator.ratio
 
 
 def log_ratio(heard: np.ndarray, without: np.ndarray, with_: np.ndarray, scale: np.ndarray, gaussian: bool) -> float:
+    """log p(heard with the target) - log p(heard without it), for Gaussian or Laplace noise of this scale."""
     if gaussian:
         return float((((heard - without) ** 2 - (heard - with_) ** 2) / (2.0 * scale**2)).sum())
     return float(((np.abs(heard - without) - np.abs(heard - with_)) / scale).sum())
@@ -202,20 +209,25 @@ class Watched:
 
     @property
     def program(self) -> "Watched":
+        """The compiled part: without the tables."""
         return replace(self, inner=program(self.inner), sides=())
 
     def event(self, rounds: int) -> Any:
+        """The price of the mechanism inside; watching costs nothing."""
         return self.inner.event(rounds)
 
     def tape(self, rounds: int, noise: NoiseSource) -> Any:
+        """The noise of the mechanism inside."""
         return self.inner.tape(rounds, noise)
 
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+        """Data and held state of the real table and of both sides of the pair."""
         own = self.inner.prepare(blocks, noise)
         both = [self.inner.prepare(side, noise) for side in self.sides]
         return tuple(zip(own, *both, strict=True))  # type: ignore[return-value]
 
     def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+        """The real answer with the log-likelihood ratio of the two sides."""
         own, said = self.inner.answer(data[0], held[0], query, noise, key)
         nothing = jnp.zeros_like(noise)
         without_held, without = self.inner.answer(data[1], held[1], query, nothing, key)
@@ -233,6 +245,7 @@ class Listener(Wrapped):
     """A generator that also writes down the ratio, and how the round was answered on average."""
 
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+        """Learn from the real answer as ever, and report the ratio of the round."""
         said, ratio = answer
         state, _ = self.inner.update(state, query, said, key)
         return state, {"log_ratio": ratio, "answer": said.mean()}
@@ -246,26 +259,33 @@ class Canary:
     judged: int
 
     def init(self, key: Any, hints: Any) -> Any:
+        """The target's direction is all it knows."""
         return jnp.asarray(hints)
 
     def query(self, state: Any, key: Any) -> Judgement:
+        """Ask about rows far out in the target's direction."""
         width = state.shape[0]
         practice = jnp.zeros((CANARY_STEPS, self.classes, 1, width))
         return Judgement(practice, jnp.broadcast_to(FAR * state, (self.classes, self.judged, width)))
 
     def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+        """Nothing is learned, so that every round asks the same."""
         return state, {}
 
     def sampler(self, state: Any) -> dict[str, Any]:
+        """The target's direction."""
         return {"target": state}
 
     def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
+        """The same row for every class."""
         return jnp.broadcast_to(sampler["target"], (classes.shape[0], sampler["target"].shape[0]))
 
     def to_dict(self) -> dict[str, Any]:
+        """No options."""
         return {}
 
     def mismatch(self, weights: Any) -> str:
+        """Any weights fit."""
         return ""
 
 
@@ -298,6 +318,7 @@ def watcher(pair: Pair, canary: bool) -> Watch:
 
 
 def kept_tables(pair: Pair) -> tuple[KeptTable, KeptTable]:
+    """Both sides of the pair behind the wall."""
     return KeptTable(pair.without, pair.schema), KeptTable(pair.with_, pair.schema)
 
 

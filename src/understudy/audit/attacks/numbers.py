@@ -13,10 +13,12 @@ def numbers(table: pd.DataFrame, schema: Schema) -> np.ndarray:
 
 
 def learned(schema: Schema) -> list[Column]:
+    """Columns that a generator learns: all but identifiers."""
     return [column for column in schema.columns if column.kind != "identifier"]
 
 
 def as_floats(values: "pd.Series", column: Column) -> np.ndarray:
+    """A column as numbers: values, or positions among the outcomes; -1 for what is missing or unknown."""
     if column.kind in ("continuous", "integer", "datetime"):
         found = np.asarray(to_numbers(values, column), np.float64)
         return np.nan_to_num(found, nan=-1.0, posinf=-1.0, neginf=-1.0)

@@ -53,6 +53,7 @@ def epsilon_bound(canaries: int, guesses: int, right: int, delta: float, level: 
 
 
 def canary_schema(canaries: int) -> Schema:
+    """One binary column per canary."""
     return Schema(columns=tuple(Column(name=f"c{i}", kind="categorical", categories=(0, 1)) for i in range(canaries)))
 
 

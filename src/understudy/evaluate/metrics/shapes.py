@@ -38,12 +38,14 @@ def shares(codes: np.ndarray, outcomes: int) -> np.ndarray:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
+    """Half the L1 distance of two distributions; an empty one is as far as can be from any other."""
     if p.sum() == 0 or q.sum() == 0:
         return 0.0 if p.sum() == q.sum() else 1.0
     return float(0.5 * np.abs(p - q).sum())
 
 
 def distance(real: np.ndarray, synthetic: np.ndarray, column: Column) -> float:
+    """Total variation for categories, Kolmogorov-Smirnov for numbers; missing cells left out."""
     if is_discrete(column):
         outcomes = len(categories(column))
         return total_variation(shares(real, outcomes), shares(synthetic, outcomes))
@@ -87,11 +89,13 @@ def _column(real: Table, synthetic: Sequence[Table], column: Column) -> ColumnSh
 
 
 def missing_share(values: np.ndarray) -> float:
+    """Share of cells without a value."""
     gone = values == MISSING if values.dtype == np.int32 else np.isnan(values)
     return float(gone.mean()) if gone.size else 0.0
 
 
 def finite(values: np.ndarray) -> np.ndarray:
+    """The cells that hold a finite number."""
     return values[np.isfinite(values)]
 
 
