@@ -102,7 +102,7 @@ class Advice:
     similar: tuple[str, ...]  # titles of the benchmark tables it rests on, nearest first
     outlook: tuple[Outlook, ...]  # best first
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON values."""
         return asdict(self)
 

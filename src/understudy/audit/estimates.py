@@ -101,7 +101,10 @@ def gaussian_mu(wrong: int, guesses: int, level: float) -> float:
 
 def clopper_pearson(errors: Errors, delta: float, level: float, joint: float) -> Bound:
     """`level`: error allowed to this bound; `joint`: to all bounds that are reported together."""
-    count = lambda a, b: float(clopper_pearson_epsilon(a, b, errors.runs, delta, level))  # noqa: E731
+
+    def count(a: int, b: int) -> float:
+        return float(clopper_pearson_epsilon(a, b, errors.runs, delta, level))
+
     return Bound(
         kind="clopper-pearson",
         epsilon=count(errors.false_positives, errors.false_negatives),

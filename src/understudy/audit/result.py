@@ -83,7 +83,7 @@ class AuditResult:
     """An audit of one method: the claim, what every attack found, and what it took."""
 
     method: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     epsilon: float  # the claim; infinite where nothing is claimed
     delta: float
     claim: str  # a sentence: what is claimed, per which unit
@@ -99,9 +99,10 @@ class AuditResult:
         """Whether any attack showed more than the claim allows."""
         return any(outcome.violated for outcome in self.outcomes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON values; infinity is written as a word."""
-        return {"format": FORMAT} | strict(asdict(self)) | {"violated": self.violated}
+        plain = {name: strict(value) for name, value in asdict(self).items()}
+        return {"format": FORMAT, **plain, "violated": self.violated}
 
     @classmethod
     def from_dict(cls, data: Any) -> "AuditResult":
@@ -140,7 +141,7 @@ class AuditResult:
             raise UsageError(f"{str(path)!r} cannot be read as an audit") from None
 
 
-def strict(value: Any) -> Any:
+def strict(value: object) -> object:
     """Only what JSON has: infinities as the text "inf"."""
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"

@@ -80,7 +80,7 @@ def run_audit(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     threats: Sequence[str] = ("black-box",),
     attacks: Sequence[str] = ("querybased",),
     target: str | Pair = "worst-case",
@@ -207,7 +207,7 @@ def find_row(
 
 
 def make_estimator(
-    method: str | Estimator, epsilon: float, delta: float, options: Mapping[str, Any] | None, pair: Pair
+    method: str | Estimator, epsilon: float, delta: float, options: Mapping[str, object] | None, pair: Pair
 ) -> Estimator:
     """The method under attack with its options checked; an estimator is taken as it is."""
     if isinstance(method, Estimator):
@@ -220,7 +220,8 @@ def make_estimator(
             raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
     if pair.name != RECORD and all(name in known for name in TINY_TABLE):
         chosen = TINY_TABLE | chosen
-    return kind(epsilon=epsilon, delta=delta, **chosen)
+    made: Estimator = kind(epsilon=epsilon, delta=delta, **chosen)
+    return made
 
 
 def claim_of(estimator: Estimator | None, pair: Pair, epsilon: float, delta: float) -> tuple[Claim, str]:
@@ -260,7 +261,7 @@ def weakest(needs: str) -> str:
     return {"table": "black-box", "artifact": "model-box"}.get(needs, "wall-box")
 
 
-def changed_options(estimator: Estimator) -> dict[str, Any]:
+def changed_options(estimator: Estimator) -> dict[str, object]:
     """Options that differ from the defaults, besides the budget."""
     default = type(estimator)().get_params()
     skip = ("epsilon", "delta", "seed")
@@ -331,7 +332,9 @@ def with_size(features: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
 
 
 # -- resuming -------------------------------------------------------------------------------------------------------------
-def describe(job: Job, method: Any, epsilon: float, delta: float, runs: int, batch: int) -> dict[str, Any]:
+def describe(
+    job: Job, method: str | Estimator, epsilon: float, delta: float, runs: int, batch: int
+) -> dict[str, object]:
     """What must be the same for kept batches to be of use. The tables go in as a digest."""
     rows = [
         pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes()
@@ -353,7 +356,7 @@ def describe(job: Job, method: Any, epsilon: float, delta: float, runs: int, bat
     }
 
 
-def settled_seed(job: Job, seed: int | None, described: dict[str, Any]) -> int:
+def settled_seed(job: Job, seed: int | None, described: dict[str, object]) -> int:
     """The seed of the audit: the one in the folder if it goes on there, else a new one, which is written down."""
     fresh = secrets.randbits(31) if seed is None else seed
     if job.folder is None:

@@ -1,12 +1,14 @@
 """`understudy audit`: attack a method to check its claim; `understudy audit trace` looks inside the wall, on public data."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from understudy.audit.result import AuditResult
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
 from understudy.cli._progress import bar
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
@@ -225,7 +227,7 @@ def name_of(command: str) -> str:
     return f"external command {Path(plain[-1]).name}" if plain else "external command"
 
 
-def steps(advance: Any) -> Any:
+def steps(advance: Callable[[int], None]) -> Callable[[dict[str, Any]], None]:
     """Turn the audit's reports into steps of the bar."""
     seen = 0
 
@@ -238,7 +240,7 @@ def steps(advance: Any) -> Any:
     return tell
 
 
-def write(result: Any, out: Path) -> list[Path]:
+def write(result: AuditResult, out: Path) -> list[Path]:
     """audit.json and audit.html, each whole or not at all."""
     from understudy.report import audit_page
 
@@ -248,7 +250,7 @@ def write(result: Any, out: Path) -> list[Path]:
     return [path, audit_page.write(path, out / "audit.html")]
 
 
-def text(result: Any, files: list[Path]) -> str:
+def text(result: AuditResult, files: list[Path]) -> str:
     """The findings as plain lines; what was not found is not called anything else."""
     lines = [f"claim: {result.claim}", ""]
     for outcome in result.outcomes:

@@ -204,22 +204,27 @@ def _programs() -> tuple[Any, Any, Any]:
     import equinox as eqx
     import jax
     import optax
+    from jaxtyping import Array, Float, PRNGKeyArray
 
     optimiser = optax.adam(RATE)
 
-    def loss(net: Any, inputs: Any, targets: Any, key: Any) -> Any:
+    def loss(net: eqx.nn.Sequential, inputs: Array, targets: Array, key: PRNGKeyArray) -> Float[Array, ""]:
         outputs = jax.vmap(net)(inputs, key=jax.random.split(key, len(inputs)))
-        return optax.softmax_cross_entropy_with_integer_labels(outputs, targets).mean()
+        found: Array = optax.softmax_cross_entropy_with_integer_labels(outputs, targets).mean()
+        return found
 
     @eqx.filter_jit
-    def step(net: Any, opt: Any, inputs: Any, targets: Any, key: Any) -> tuple[Any, Any]:
+    def step(
+        net: eqx.nn.Sequential, opt: optax.OptState, inputs: Array, targets: Array, key: PRNGKeyArray
+    ) -> tuple[eqx.nn.Sequential, optax.OptState]:
         gradient = eqx.filter_grad(loss)(net, inputs, targets, key)
         updates, opt = optimiser.update(gradient, opt)
         return eqx.apply_updates(net, updates), opt
 
     @eqx.filter_jit
-    def predict(net: Any, inputs: Any) -> Any:
-        return jax.vmap(net)(inputs).argmax(axis=1)
+    def predict(net: eqx.nn.Sequential, inputs: Array) -> Array:
+        found: Array = jax.vmap(net)(inputs).argmax(axis=1)
+        return found
 
     return step, predict, optimiser
 

@@ -85,7 +85,7 @@ class Header:
     metrics: tuple[str, ...]  # families that were computed
     models: tuple[str, ...]
     versions: dict[str, str]
-    certificate: dict[str, Any] | None  # the face of the generator's certificate, as its artifact states it
+    certificate: dict[str, object] | None  # the face of the generator's certificate, as its artifact states it
     seconds: float
     private: bool = False  # always False
     banner: str = BANNER
@@ -385,7 +385,7 @@ class SyntheticColumn:
 class Release:
     """Schema and statistics of the first synthetic table: all that a release report may show beside the certificate."""
 
-    schema: dict[str, Any]
+    schema: dict[str, object]
     rows: int
     columns: tuple[SyntheticColumn, ...]
     pair_columns: tuple[str, ...]
@@ -411,9 +411,9 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     format: int = FORMAT
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON values."""
-        return _plain(self)
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def to_json(self) -> str:
         """As the text of `result.json`."""
@@ -424,13 +424,14 @@ class Evaluation:
         write_atomically(path, self.to_json() + "\n")
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":
+    def from_dict(cls, data: Mapping[str, object]) -> "Evaluation":
         """From JSON values of the same format; another format is refused."""
         if data.get("format") != FORMAT:
             from understudy.errors import UsageError
 
             raise UsageError(f"result.json has format {data.get('format')!r}, this version reads format {FORMAT}")
-        return _build(cls, data)
+        found: Evaluation = _build(cls, data)
+        return found
 
     @classmethod
     def from_json(cls, text: str) -> "Evaluation":
@@ -443,7 +444,7 @@ class Evaluation:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Dataclass tree -> JSON values; tuples become lists, non-finite numbers null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
@@ -459,7 +460,7 @@ def _plain(value: Any) -> Any:
 def _build(kind: Any, value: Any) -> Any:
     """JSON values -> the annotated type; the inverse of `_plain` on values this module can hold."""
     origin = typing.get_origin(kind)
-    if value is None or kind is Any:
+    if value is None or kind is object:
         return value
     if origin in (typing.Union, types.UnionType):
         return _build(next(a for a in typing.get_args(kind) if a is not type(None)), value)

@@ -82,8 +82,9 @@ def numbers(series: pd.Series, kind: str) -> np.ndarray:
         seconds[known] = plain[known] / 1e6
         return seconds
     if pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pd.to_numeric(series.astype(object), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    found = pd.to_numeric(series.astype(object), errors="coerce")
+    return np.asarray(found.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def codes(series: pd.Series, column: Column) -> np.ndarray:
@@ -92,7 +93,7 @@ def codes(series: pd.Series, column: Column) -> np.ndarray:
     fallback = known.get("other", UNKNOWN) if column.other else UNKNOWN
     index, uniques = pd.factorize(series, use_na_sentinel=True)
     table = np.array([_lookup(u, known, fallback) for u in uniques] + [MISSING], dtype=np.int32)
-    return table[index]  # missing is -1: the last entry
+    return np.asarray(table[index])  # missing is -1: the last entry
 
 
 def _lookup(value: Any, known: dict[Any, int], fallback: int) -> int:
@@ -125,4 +126,4 @@ def _text(value: Any) -> str:
 
 
 def _is_datetime(series: pd.Series) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(series.dtype)
+    return bool(pd.api.types.is_datetime64_any_dtype(series.dtype))

@@ -22,24 +22,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import dp_accounting as dpa
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
 from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
+from understudy.conversation import Answer, Hints, Info, Query, State
 from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.private.rounds import program
-from understudy.questions.rounds import Judgement
+from understudy.private.noise import IntArray
+from understudy.private.rounds import Data, Held, program
 from understudy.questions import Step
+from understudy.questions.rounds import Judgement
 from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks
@@ -212,21 +216,23 @@ class Watched:
         """The compiled part: without the tables."""
         return replace(self, inner=program(self.inner), sides=())
 
-    def event(self, rounds: int) -> Any:
+    def event(self, rounds: int) -> dpa.DpEvent:
         """The price of the mechanism inside; watching costs nothing."""
         return self.inner.event(rounds)
 
-    def tape(self, rounds: int, noise: NoiseSource) -> Any:
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         """The noise of the mechanism inside."""
         return self.inner.tape(rounds, noise)
 
-    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]:
         """Data and held state of the real table and of both sides of the pair."""
         own = self.inner.prepare(blocks, noise)
         both = [self.inner.prepare(side, noise) for side in self.sides]
         return tuple(zip(own, *both, strict=True))  # type: ignore[return-value]
 
-    def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+    def answer(
+        self, data: Data, held: Held, query: Query, noise: Int[Array, "..."], key: PRNGKeyArray
+    ) -> tuple[Held, Answer]:
         """The real answer with the log-likelihood ratio of the two sides."""
         own, said = self.inner.answer(data[0], held[0], query, noise, key)
         nothing = jnp.zeros_like(noise)
@@ -244,7 +250,7 @@ class Watched:
 class Listener(Wrapped):
     """A generator that also writes down the ratio, and how the round was answered on average."""
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
         """Learn from the real answer as ever, and report the ratio of the round."""
         said, ratio = answer
         state, _ = self.inner.update(state, query, said, key)
@@ -258,29 +264,31 @@ class Canary:
     classes: int
     judged: int
 
-    def init(self, key: Any, hints: Any) -> Any:
+    def init(self, key: PRNGKeyArray, hints: Hints) -> State:
         """The target's direction is all it knows."""
         return jnp.asarray(hints)
 
-    def query(self, state: Any, key: Any) -> Judgement:
+    def query(self, state: State, key: PRNGKeyArray) -> Judgement:
         """Ask about rows far out in the target's direction."""
         width = state.shape[0]
         practice = jnp.zeros((CANARY_STEPS, self.classes, 1, width))
         return Judgement(practice, jnp.broadcast_to(FAR * state, (self.classes, self.judged, width)))
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
         """Nothing is learned, so that every round asks the same."""
         return state, {}
 
-    def sampler(self, state: Any) -> dict[str, Any]:
+    def sampler(self, state: State) -> dict[str, Array]:
         """The target's direction."""
         return {"target": state}
 
-    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
+    def sample(
+        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]:
         """The same row for every class."""
         return jnp.broadcast_to(sampler["target"], (classes.shape[0], sampler["target"].shape[0]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """No options."""
         return {}
 

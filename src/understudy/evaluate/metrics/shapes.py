@@ -34,7 +34,7 @@ def kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:
 def shares(codes: np.ndarray, outcomes: int) -> np.ndarray:
     """Share of each outcome among the cells that are not missing; unknown values last. All zero when none is left."""
     counts = np.bincount(np.where(codes == UNKNOWN, outcomes, codes)[codes != MISSING], minlength=outcomes + 1)
-    return counts / max(1, counts.sum())
+    return np.asarray(counts / max(1, counts.sum()))
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
@@ -96,7 +96,7 @@ def missing_share(values: np.ndarray) -> float:
 
 def finite(values: np.ndarray) -> np.ndarray:
     """The cells that hold a finite number."""
-    return values[np.isfinite(values)]
+    return np.asarray(values[np.isfinite(values)])
 
 
 def mean_and_sd(values: np.ndarray) -> tuple[float | None, float | None]:
@@ -134,7 +134,7 @@ def bin_edges(values: Sequence[np.ndarray], column: Column, bins: int = BINS) ->
     if column.kind == "integer":
         low, high = np.floor(low) - 0.5, np.ceil(high) + 0.5
         step = max(1.0, np.ceil((high - low) / bins))
-        return low + step * np.arange(int(np.ceil((high - low) / step)) + 1)
+        return np.asarray(low + step * np.arange(int(np.ceil((high - low) / step)) + 1))
     if not high > low:
         low, high = low - 0.5 * max(abs(low), 1.0), low + 0.5 * max(abs(low), 1.0)
     return np.linspace(low, high, bins + 1)
