@@ -32,7 +32,7 @@ from understudy.planning import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import POINTS, ModelChoice, Step
-from understudy.questions.row_maps import Constant, Entry, Forest, Label, Same, Tree
+from understudy.questions import row_maps as maps
 from understudy.schema import Schema
 
 CHOICE = "choice between the models"
@@ -241,17 +241,19 @@ def judge_of(model: Model, resolved: Schema) -> Step:
     counts = np.bincount(learned.classes, minlength=codec.class_count)
     shares = np.maximum(counts, 1)
     if np.count_nonzero(counts) < 2:
-        return Constant(np.zeros(1))
+        return maps.Constant(np.zeros(1))
     classifier = RandomForestClassifier(TREES, min_samples_leaf=5, class_weight="balanced", random_state=0, n_jobs=-1)
     classifier.fit(learned.rows, learned.classes)
     trees = tuple(tree_of(one.tree_, classifier.classes_, codec.class_count) for one in classifier.estimators_)
-    return Same(Forest(trees), Label()) * Entry(Label(), (POINTS * shares.min() / shares)[:, None])
+    return maps.Same(maps.Forest(trees), maps.Label()) * maps.Entry(
+        maps.Label(), (POINTS * shares.min() / shares)[:, None]
+    )
 
 
-def tree_of(tree: Any, present: np.ndarray, classes: int) -> Tree:
+def tree_of(tree: Any, present: np.ndarray, classes: int) -> maps.Tree:
     """A fitted tree as plain arrays; `present` are the classes that it knows."""
     value = np.zeros((tree.node_count, classes))
     value[:, present] = tree.value[:, 0, :]
     leaf = tree.children_left < 0
     feature = np.where(leaf, -1, tree.feature)
-    return Tree(feature, tree.threshold, tree.children_left, tree.children_right, value)
+    return maps.Tree(feature, tree.threshold, tree.children_left, tree.children_right, value)

@@ -20,7 +20,7 @@ from understudy.accounting import Ledger, Plan
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
 from understudy.estimator import Estimator, Opening
-from understudy.planning import estimate_question
+from understudy.planning import already_paid, estimate_question
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import ColumnBounds, class_counts
@@ -46,6 +46,13 @@ class Progress:
         event = {"stage": stage, "round": done, "rounds": self.rounds, "elapsed": elapsed, "eta": eta}
         self.callback(event | {"epsilon_planned": self.plan.budget.epsilon} | figures)
 
+    def passes(self, purpose: str, share: float) -> None:
+        """A pass over the table: told in equal steps, as many for every table."""
+        self.tell("question", purpose=purpose, share=share)
+
+    def share(self, stage: str) -> Callable[[float], None]:
+        return lambda share: self.tell(stage, share=share)
+
 
 def fit(
     estimator: Estimator,
@@ -68,14 +75,16 @@ def fit(
     told.tell("plan")
     store = Checkpoint(checkpoint) if checkpoint is not None else None
     record = resumable(store, plan, schema, resume)
+    table: PrivateTable | None = None
     if record is None:
         told.tell("read")
         table = PrivateTable(data, schema)
         seed = secrets.randbits(32) if estimator.seed is None else estimator.seed
         if store is not None:
             store.create()
+        table.open(None if store is None else store.folder, told=told.share("read"))
         ledger = Ledger(plan, store.ledger_path if store else None)
-        curator = Curator(table, schema, ledger, noise)
+        curator = Curator(table, schema, ledger, noise, told=told.passes)
     else:
         seed = record["seed"]
         assert store is not None
@@ -116,6 +125,8 @@ def fit(
         )
     finally:
         ledger.close()
+        if table is not None:
+            table.close()
     if out is not None:
         model.save(out)
     if store is not None:
@@ -128,6 +139,8 @@ def open_conversation(
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]
+    for charge in already_paid(schema, plan.budget):
+        curator.enter(charge.purpose, charge.event)
     found = {}
     for group in schema.estimates:
         question = estimate_question(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])

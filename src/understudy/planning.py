@@ -2,7 +2,8 @@
 
 Every release i has a weight w_i (weights add up to 1) and gets the noise multiplier z_i = s sqrt(T_i / w_i) for each of its T_i
 answers. For Gaussian answers the sum of T_i / z_i^2 is 1 / s^2 whatever the split, so the common factor s is what
-calibration solves for, and w_i is the share of the squared privacy loss that release i spends.
+calibration solves for, and w_i is the share of the squared privacy loss that release i spends. What the schema itself has cost
+before (kinds of columns that were found privately) is a fixed charge beside them: its noise was drawn, s makes room for it.
 """
 
 import math
@@ -10,7 +11,8 @@ from functools import partial
 
 import dp_accounting as dpa
 
-from understudy.accounting import Budget, Charge, Plan, noise_scale
+from understudy.accounting import Budget, Charge, Plan, noise_scale, prior
+from understudy.accounting import epsilon as price
 from understudy.errors import UsageError
 from understudy.estimator import Announced, Estimator
 from understudy.questions import ColumnBounds, ColumnCategories
@@ -24,8 +26,9 @@ HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it 
 def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | None = None) -> Plan:
     """Solve for the noise and list every event of the fit. Reads no row; `rows` only makes the advice concrete."""
     announced = preparation(estimator, schema, budget) + estimator.announce(schema)
-    factor = common_factor(announced, budget) if announced else 0.0
-    charges = tuple(
+    paid = already_paid(schema, budget)
+    factor = common_factor(announced, budget, paid) if announced else 0.0
+    charges = paid + tuple(
         Charge(release.purpose, release.event(z), release.detail) for release, z in multipliers(announced, factor)
     )
     settings = estimator.settings(schema, rows or schema.rows)
@@ -44,12 +47,27 @@ def make_plan(estimator: Estimator, schema: Schema, budget: Budget, rows: int | 
     )
 
 
-def common_factor(announced: list[Announced], budget: Budget) -> float:
-    """The smallest s that fits the budget."""
+def already_paid(schema: Schema, budget: Budget) -> tuple[Charge, ...]:
+    """What the schema itself has cost: fixed charges, whose noise was drawn when it was drafted."""
+    paid = prior.charges(schema.to_dict())
+    spent = price([charge.event for charge in paid], budget.delta) if paid else 0.0
+    if spent >= budget.epsilon:
+        raise UsageError(
+            f"finding the kinds of the schema's columns has cost epsilon {spent:.3g} at delta={budget.delta:g} already, and "
+            f"nothing of epsilon={budget.epsilon:g} is left for a fit; raise epsilon"
+        )
+    return paid
+
+
+def common_factor(announced: list[Announced], budget: Budget, paid: tuple[Charge, ...] = ()) -> float:
+    """The smallest s that fits the budget beside what is paid already."""
+    fixed = [charge.event for charge in paid]
     for release in announced:
         if not (math.isfinite(release.weight) and release.weight > 0.0):
             raise UsageError(f"the share of {release.purpose!r} is {release.weight}; shares must be positive numbers")
-    factor = noise_scale(budget, lambda scale: [release.event(z) for release, z in multipliers(announced, scale)])
+    factor = noise_scale(
+        budget, lambda scale: fixed + [release.event(z) for release, z in multipliers(announced, scale)]
+    )
     release, largest = max(multipliers(announced, factor), key=lambda pair: pair[1])
     if largest > LARGEST_NOISE:
         raise UsageError(
@@ -102,4 +120,7 @@ def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.Dp
 def describe_unit(schema: Schema) -> str:
     if schema.unit is None:
         return "one row"
-    return f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows"
+    return (
+        f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows "
+        "(rows without a value there are left out)"
+    )

@@ -70,33 +70,11 @@ def refused(capsys, *words: object) -> str:
 
 
 # -- schema ------------------------------------------------------------------------------------------------------------
-def test_schema_init_writes_a_draft_without_values(folder, tmp_path, capsys):
-    out = tmp_path / "draft.yaml"
-    code, text, _ = command(capsys, "schema", "init", folder / "rows.csv", "--label", "label", "--out", out)
-    assert code == 0 and str(out) in text
-    draft = out.read_text()
-    assert "amount" in draft and "estimate" in draft
-    assert "Bonn" not in draft and str(SECRET) not in draft
-    assert "exists already" in refused(capsys, "schema", "init", folder / "rows.csv", "--out", out)
-
-
 def test_schema_check_names_columns_and_exits_with_1(folder, capsys):
     code, out, _ = command(capsys, "schema", "check", folder / "rows.csv", "--schema", folder / "rows.yaml", "--json")
     answer = json.loads(out)
     assert code == 1 and answer["fits"] is False
     assert any("amount" in problem for problem in answer["problems"])
-
-
-def test_schema_import_sdv(tmp_path, capsys):
-    metadata = {"columns": {"age": {"sdtype": "numerical"}, "id": {"sdtype": "id"}}, "primary_key": "id"}
-    (tmp_path / "sdv.json").write_text(json.dumps(metadata))
-    code, _, err = command(capsys, "schema", "import-sdv", tmp_path / "sdv.json", "--out", tmp_path / "s.yaml")
-    assert code == 0, err
-    assert "estimate" in (tmp_path / "s.yaml").read_text()
-    (tmp_path / "sdv.json").write_text("{")
-    assert "not valid JSON" in refused(
-        capsys, "schema", "import-sdv", tmp_path / "sdv.json", "--out", tmp_path / "t.yaml"
-    )
 
 
 # -- plan --------------------------------------------------------------------------------------------------------------

@@ -62,12 +62,14 @@ def test_csv_contents_never_raise(tmp_path):
         "x,y,z,w,v",
         "1e99,inf,-inf,0000-00-00,maybe",
         ",,,,",
-        '"a\nb","c""d",nan,2015-13-45,2',
+        '"a,b","c""d",nan,2015-13-45,2',
+        "too,few",
+        '"open,1,2,3,4',
         "-999,007,NaN,,TRUE",
     ]
     path.write_text("age,code,bmi,seen,ill,person\n" + "".join(f"{row},p\n" for row in rows))
     frame = read_table(path, SCHEMA)
-    assert len(frame) == 5
+    assert len(frame) == 7
     again = CODEC.decode(*CODEC.encode(frame))
     assert check(again, SCHEMA, strict=True) == []
     found = check(path, SCHEMA)
@@ -108,8 +110,6 @@ def test_odd_names_survive_csv_and_parquet(tmp_path):
         ("t.csv", b"age,code,bmi,seen,ill\n1,2,3,4,5\n", ["'person'", "not in the table"]),
         ("t.csv", b"31,secret,22.5,2015-01-01,1,77\n", ["'age'", "header line"]),
         ("t.csv", b"age,age,code,bmi,seen,ill,person\n", ["'age' appears twice"]),
-        ("t.csv", b"age,code,bmi,seen,ill,person\n1,secret\n", ["number of fields"]),
-        ("t.csv", b"age,code,bmi,seen,ill,person\n1,\xff\xfe,1,1,1,1\n", ["UTF-8"]),
         ("t.csv", b"\xff\xfea\x00g\x00e\x00", ["UTF-8"]),
         ("t.csv.gz", b"not gzip at all", ["damaged"]),
         ("t.parquet", b"", ["empty"]),

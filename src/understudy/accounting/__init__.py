@@ -6,6 +6,7 @@ price.py      epsilon(events, delta), delta(events, epsilon): upper bounds
 gaussian.py, lattice.py, pure.py       the closed forms behind the prices
 calibrate.py  noise_scale, split_gaussian: how much noise a budget asks for
 plan.py       Plan, Charge: what a run announces
+prior.py      what the schema has cost before any fit
 ledger.py     Ledger: what a run charges, before each release
 attacker.py, certificate.py, registry.py     what the guarantee means, in files
 pate.py, pate2018.py   the published PATE analyses, for research runs

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.accounting import label, price, registry
+from understudy.accounting import label, price, prior, registry
 from understudy.accounting.attacker import best_true_positive_rate, best_true_positive_rate_gaussian
 from understudy.accounting.events import compose, describe, flatten, to_json
 from understudy.accounting.ledger import entries_from_dict
@@ -118,7 +118,7 @@ def build_certificate(
         reasons.append("the method has no valid guarantee")
     if spent > plan.budget.epsilon * (1 + _TOLERANCE):
         reasons.append("more was released than the budget allows")
-    reasons += _unannounced(plan, charges)
+    reasons += _unannounced(plan, charges) + prior.forgotten(schema, plan.charges, charges)
     reasons = list(dict.fromkeys(reasons))
     mu = plan.mu
     repairs = int(ledger.get("repairs", 0))
@@ -283,7 +283,7 @@ def _arithmetic(folder: Path, certificate: Certificate) -> list[Finding]:
     claim = certificate.content
     same = of_plan == plan.fingerprint() == claim["plan_fingerprint"]
     findings = [Finding("plan", same, "ledger and certificate name this plan" if same else "belongs to another model")]
-    problems = _unannounced(plan, charges)
+    problems = _unannounced(plan, charges) + prior.forgotten(claim["schema"], plan.charges, charges)
     findings.append(Finding("releases", not problems, "; ".join(problems) or "all were announced by the plan"))
     stated = claim["claim"]["delta"] == plan.budget.delta and claim["claim"]["unit"] == plan.unit
     stated = stated and claim["claim"]["epsilon"] in (plan.budget.epsilon, None)

@@ -17,6 +17,7 @@ WORDS = {
     "read": "reading the table",
     "estimate": "finding bounds and categories",
     "begin": "asking the first questions",
+    "question": "asking",
     "rounds": "learning",
     "finish": "finishing",
 }
@@ -70,6 +71,9 @@ class FitProgress:
         self._spent = float(event.get("epsilon_spent", self._spent))
         stage = WORDS.get(str(event["stage"]), str(event["stage"]))
         done, total = int(event.get("round", 0)), event.get("rounds") or None
+        if "share" in event:  # of one pass over the table
+            done, total = round(100 * event["share"]), 100
+            stage = f"{stage}: {event['purpose']}" if "purpose" in event else stage
         price = f"epsilon {self._spent:.3g} spent of {self.epsilon:g}"
         if self._display is None:
             self._log.line(stage, done, total, f", {price}")

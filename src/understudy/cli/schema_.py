@@ -1,14 +1,17 @@
 """`understudy schema`: say what is public about a table."""
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, show, writable_file
+from understudy.cli._output import AsJson, Overwrite, need, show, writable_file
 from understudy.errors import UsageError
 from understudy.files import write_atomically
+
+if TYPE_CHECKING:
+    from understudy.schema import FoundKinds
 
 app = typer.Typer(no_args_is_help=True, help="Say what is public about a table: draft, check or import a schema.")
 
@@ -18,29 +21,60 @@ def init(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or Parquet table.")],
     label: Annotated[str | None, typer.Option("--label", help="Column to predict.")] = None,
     unit: Annotated[str | None, typer.Option("--unit", help="Column that names the protected person.")] = None,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Most rows of one person; more are dropped.")] = 1,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="NAME=KIND", help="Say a column's kind; '*=KIND' for all that are left open."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Schema file to write.  [default: FILE with the ending .yaml]")
     ] = None,
     public_data: Annotated[
         bool,
-        typer.Option("--public-data", help="The table is public: copy bounds and categories from its contents."),
+        typer.Option("--public-data", help="The table is public: copy kinds, bounds and categories from its contents."),
     ] = False,
+    estimate_kinds: Annotated[
+        bool,
+        typer.Option("--estimate-kinds", help="CSV: find kinds privately, by noisy votes of cells; needs --epsilon."),
+    ] = False,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="What --estimate-kinds may cost, e.g. 0.05.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Of --estimate-kinds.  [default: 1e-6]")] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented draft from header and types only; no value of the table enters it."""
+    """Write a commented draft from the header only (Parquet: its types); no row is looked at.
+
+    CSV has no types: kinds are left open ("?") for you to say, in the file or by --kind.
+    """
     from understudy.schema import draft
 
     out = out or file.with_suffix(".yaml")
-    if out.exists() and not overwrite:
-        raise UsageError(f"--out {str(out)!r} exists already; choose another name or add --overwrite")
-    writable_file(out)
-    text = draft(file, label=label, unit=unit, public_data=public_data)
+    said = _kinds(kind or ())
+    if unit is None and max_rows != 1:
+        raise UsageError("--max-rows is given without --unit")
+    if estimate_kinds and public_data:
+        raise UsageError("--estimate-kinds is for private tables and --public-data for public ones; choose one")
+    if not estimate_kinds and (epsilon is not None or delta is not None):
+        raise UsageError("--epsilon and --delta pay for --estimate-kinds, which is not given")
+    _free(out, overwrite)
+    if _ledger(out).exists():
+        raise UsageError(
+            f"--out {str(out)!r}: kinds were found and paid for under this name ({_ledger(out).name!r}); edit that "
+            "schema, or choose another name and count both prices"
+        )
+    found = None
+    if estimate_kinds:
+        paid = need("--epsilon", epsilon, "say what finding the kinds may cost, e.g. --epsilon 0.05")
+        found = _find(file, out, said, label, unit, max_rows, paid, delta)
+    text = draft(file, label=label, unit=unit, public_data=public_data, kinds=said, max_rows=max_rows, found=found)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, text)
+    left = text.count(': "?"}')
     show(
-        {"schema": str(out), "public_data": public_data},
-        lambda: f"wrote {out}\nRead it, fill in what is marked, then: understudy schema check {file} --schema {out}",
+        {"schema": str(out), "public_data": public_data, "open": left},
+        lambda: f"wrote {out}\n{_advice(left)}, then: understudy schema check {file} --schema {out}",
         as_json,
     )
 
@@ -68,27 +102,86 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command("import-sdv")
-def import_sdv(
-    file: Annotated[Path, typer.Argument(metavar="METADATA", help="SDV metadata JSON of one table.")],
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="DICTIONARY", help="JSON or YAML data dictionary of a table.")],
     out: Annotated[Path, typer.Option("--out", help="Schema file to write.")],
+    format: Annotated[
+        str | None, typer.Option("--format", help="sdv, frictionless or nist.  [default: by the content]")
+    ] = None,
+    table: Annotated[str | None, typer.Option("--table", help="Which table, if it describes several.")] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn SDV metadata into a schema. SDV has no bounds or categories, so those are marked `estimate`."""
-    from understudy.schema import from_sdv
+    """Turn a data dictionary into a draft: SDV metadata, a Frictionless table schema, a NIST excerpt's dictionary.
 
+    Bounds and categories that it states are used; what it does not state is `estimate` or open ("?").
+    """
+    from understudy.schema import import_dictionary
+
+    _free(out, overwrite)
+    text = import_dictionary(file, format, table)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, text)
+    left = text.count(': "?"}')
+    show(
+        {"schema": str(out), "open": left},
+        lambda: f"wrote {out}; {_advice(left).lower()} before use",
+        as_json,
+    )
+
+
+def _advice(left: int) -> str:
+    return f'Replace what says "?" ({left} column{"s" * (left > 1)})' if left else "Read it"
+
+
+def _kinds(pairs: Sequence[str]) -> dict[str, str]:
+    """`--kind age=integer --kind '*=categorical'` as a dictionary; a name may hold `=` itself."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, kind = pair.rpartition("=")
+        if not separator or not name:
+            raise UsageError(f"--kind {pair!r} is not of the form NAME=KIND, e.g. --kind age=integer")
+        if name in found:
+            raise UsageError(f"--kind names the column {name!r} twice")
+        found[name] = kind.strip()
+    return found
+
+
+def _find(
+    file: Path,
+    out: Path,
+    said: dict[str, str],
+    label: str | None,
+    unit: str | None,
+    max_rows: int,
+    epsilon: float,
+    delta: float | None,
+) -> "FoundKinds":
+    """Kinds of the columns that nobody has said; whatever can be refused is refused before the price is paid."""
+    from understudy.kinds import DELTA, find_kinds
+    from understudy.schema.draft import check_roles, column_types
+
+    types = column_types(file)
+    check_roles(types, label, unit, said)
+    out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    return find_kinds(
+        file,
+        epsilon,
+        DELTA if delta is None else delta,
+        names=[name for name in types if name not in said],
+        unit=unit,
+        max_rows=max_rows,
+        ledger=_ledger(out),
+    )
+
+
+def _ledger(out: Path) -> Path:
+    """The charge for finding the kinds of the schema `out`: beside it, so that no later draft of that name forgets it."""
+    return out.with_name(out.name + ".kinds-ledger.jsonl")
+
+
+def _free(out: Path, overwrite: bool) -> None:
     if out.exists() and not overwrite:
         raise UsageError(f"--out {str(out)!r} exists already; choose another name or add --overwrite")
     writable_file(out)
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise UsageError(f"{str(file)!r} is not valid JSON") from None
-    imported = from_sdv(content)
-    imported.save(out)
-    show(
-        {"schema": str(out), "columns": len(imported.columns)},
-        lambda: f"wrote {out} ({len(imported.columns)} columns); read it before use",
-        as_json,
-    )

@@ -1,9 +1,10 @@
 """Encoded rows in blocks of whole units: what questions and mechanisms are computed from.
 
-A table is a list of parts, each a stream of blocks; how it is cut never shows in an answer. Rows that fit into memory are held, so
-that every question need not read them again; others are read and encoded anew, one block at a time.
+A table is a list of parts, each a stream of blocks; how it is cut never shows in an answer. Rows that fit into memory
+are held, so that every question need not read them again; others are read and encoded anew, one block at a time.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,7 @@ class Blocks:
 
 def held(whole: Block) -> Blocks:
     cuts = unit_cuts(len(whole), whole.units, SIZE)
-    parts = tuple(held_part(whole, first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True))
+    parts = tuple(held_part(whole, first, last) for first, last in itertools.pairwise(cuts))
     return Blocks(parts, int(whole.rows.shape[1]), whole.units is None, whole)
 
 

@@ -1,4 +1,5 @@
-"""Rows in canonical form: every cell already read, so that blocks can be joined, sorted, kept in files and read back as they were.
+"""Rows in canonical form: every cell already read, so that blocks can be joined, sorted, kept in files and read back as
+they were.
 
     continuous, integer, datetime    float64, NaN where missing         (datetimes in seconds)
     categorical, ordinal, boolean    the canonical text, null where missing
@@ -7,6 +8,7 @@
 Identifiers are not kept: the unit has become a number by then.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,21 +23,22 @@ LISTED = ("categorical", "ordinal", "boolean")
 class CanonicalRows(Rows):
     """Rows whose columns are those of a canonical table."""
 
-    __slots__ = ("_table",)
+    __slots__ = ()
 
     def __init__(self, table: pa.Table) -> None:
-        super().__init__(table.num_rows, lambda name: self._column(name))
-        self._table = table
-
-    def _column(self, name: str) -> Any:
-        column = self._table.column(name)
-        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        super().__init__(table.num_rows, partial(whole_column, table))
 
     def numbers(self, column: Column) -> np.ndarray:
-        return np.asarray(self._column(column.name).to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(self._take(column.name), np.float64)
 
     def keys(self, column: Column) -> pa.Array:
-        return self._column(column.name)
+        found: pa.Array = self._take(column.name)
+        return found
+
+
+def whole_column(table: pa.Table, name: str) -> Any:
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def canonical(rows: Rows, schema: Schema) -> pa.Table:

@@ -1,7 +1,7 @@
 """Checkpoints hold private state: rows in shards, teachers, secret keys, noise that is about to be used.
 
-A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it. Format
-is safetensors and JSON, so that reading it back runs no code.
+A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it.
+Format is safetensors and JSON, so that reading it back runs no code.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The door in the wall.
 
-A curator holds the table, the ledger and the noise. `ask(purpose, question)` answers every single question: it charges the ledger,
-adds up exact integers over the rows, adds noise once, and returns a `Release`. `see` changes how rows are seen from then on,
-`converse` opens rounds. What it returns may be shown to anyone; what it holds may not.
+A curator holds the table, the ledger and the noise. `ask(purpose, question)` answers every single question: it
+charges the ledger, adds up exact integers over the rows, adds noise once, and returns a `Release`. `see` changes how
+rows are seen from then on, `converse` opens rounds. What it returns may be shown to anyone; what it holds may not.
 """
 
 import secrets
@@ -95,6 +95,12 @@ class Curator:
             value = compute()
         self.transcript.append(value)
         return value
+
+    def enter(self, purpose: str, event: dpa.DpEvent) -> Release[None]:
+        """Charge what was released about this table before the fit, so that one ledger holds all of it. Nothing leaves."""
+        if self._replay is None:  # a resumed ledger holds it already
+            self._ledger.charge(purpose, event, token=secrets.token_hex(16))
+        return Release(None, dpa.NoOpDpEvent())
 
     # -- exact sums, which stay inside ---------------------------------------------------------------------------------
     def _exact(self, purpose: str, question: Any) -> Any:

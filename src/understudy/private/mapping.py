@@ -1,11 +1,11 @@
 """Row maps carried out: the only code that applies a question to rows.
 
-A map comes as data (`understudy.questions.row_maps`). Every step below works on a block of rows element by element or row by row;
-the type of a step is looked up exactly, so a subclass, a closure or any other object from outside is refused and never gets an
-array.
+A map comes as data (`understudy.questions.row_maps`). Every step below works on a block of rows element by element or
+row by row; the type of a step is looked up exactly, so a subclass, a closure or any other object from outside is
+refused and never gets an array.
 
-**Guarantee.** `apply(step, rows, classes)[i]` depends on row i alone, bit for bit: no step reduces over rows, and sums within
-a row run over contiguous memory, in an order that its width alone decides.
+**Guarantee.** `apply(step, rows, classes)[i]` depends on row i alone, bit for bit: no step reduces over rows, and
+sums within a row run over contiguous memory, in an order that its width alone decides.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,11 @@ from scipy.special import ndtri
 from understudy.questions import row_maps as maps
 from understudy.questions.frequencies import Frequencies
 from understudy.questions.row_maps import Step
+from understudy.schema import Codec
+from understudy.schema.reading import Rows
 
 Array = Any
+MOST_COMPARISONS = 250
 
 
 class Block:
@@ -36,10 +39,41 @@ class Block:
         units = None if self.units is None else self.units[first:last]
         return Block(self.rows[first:last], self.classes[first:last], units)
 
+    def place(self, number: int) -> Array:
+        """One number of every row."""
+        return np.ascontiguousarray(self.rows[:, number])
+
+    def outcome(self, start: int, size: int) -> Array:
+        """Which of `size` places from `start` is largest."""
+        return self.rows[:, start : start + size].argmax(axis=1)
+
+
+class ReadBlock(Block):
+    """Rows as they were read, encoded when they are asked for: a question about cells needs no row as a whole."""
+
+    __slots__ = ("_codec", "_read", "_whole")
+
+    def __init__(self, read: Rows, codec: Codec, units: Array | None) -> None:
+        self._read, self._codec = read, codec
+        self._whole: Array | None = None
+        self.classes, self.units = codec.encode_classes(read), units
+
+    @property
+    def rows(self) -> Array:  # type: ignore[override]
+        if self._whole is None:
+            self._whole = self._codec.encode_rows(self._read).rows
+        return self._whole
+
+    def place(self, number: int) -> Array:
+        return self._codec.encode_place(self._read, number)
+
+    def outcome(self, start: int, size: int) -> Array:
+        return self._codec.encode_outcome(self._read, start)
+
 
 def apply(step: Step, block: Block) -> Array:
     """The map's value for every row: [rows, numbers], whole numbers or in double precision."""
-    known: dict[int, Array] = {}
+    known: dict[int, Array] = {}  # a step that occurs twice is carried out once
 
     def of(inner: Step) -> Array:
         if id(inner) not in known:
@@ -49,14 +83,17 @@ def apply(step: Step, block: Block) -> Array:
             known[id(inner)] = carry_out(inner, block, of)
         return known[id(inner)]
 
-    with np.errstate(all="ignore"):  # a warning would depend on somebody's row
-        return of(step)
+    try:
+        with np.errstate(all="ignore"):  # a warning would depend on somebody's row
+            return of(step)
+    finally:
+        known.clear()  # the closure refers to itself, so arrays would wait for the garbage collector
 
 
 def row_lengths(vectors: Array) -> Array:
     """Squared length of every vector, each added up by itself."""
     vectors = np.ascontiguousarray(vectors)
-    return (vectors * vectors).sum(axis=1)
+    return np.einsum("ij,ij->i", vectors, vectors)
 
 
 def _places(step: Any, block: Block, of: Any) -> Array:
@@ -92,23 +129,34 @@ def cells_side_by_side(rows: int, parts: list[Array]) -> Array:
 def _cuts(step: Any, block: Block, of: Any) -> Array:
     found = np.empty((len(block), len(step.places)), np.int32, order="F")
     for j, (place, edges, missing) in enumerate(zip(step.places, step.edges, step.missing, strict=True)):
-        values = np.ascontiguousarray(block.rows[:, place])
+        values = block.place(int(place))
         cell = found[:, j]
-        cell[:] = np.searchsorted(edges, values.astype(np.float64), side="right")
+        cell[:] = how_many_below(values, edges)
         if step.lowest:
             cell[values <= 0.0] = 0
         if missing >= 0:
-            cell[block.rows[:, missing] > 0.5] = -1
+            cell[block.place(int(missing)) > 0.5] = -1
     return found
+
+
+def how_many_below(values: Array, edges: Array) -> Array:
+    """For each value how many edges are at or below it. Comparing a whole column is quicker than searching for each value."""
+    if len(edges) > MOST_COMPARISONS or values.dtype != np.float32:
+        return np.searchsorted(edges, values.astype(np.float64), side="right")
+    # The smallest 32-bit number that is not below the edge: 32-bit values are compared exactly.
+    narrow = np.asarray(edges, np.float32)
+    narrow = np.where(narrow < edges, np.nextafter(narrow, np.float32(np.inf)), narrow)
+    cell, passed = np.zeros(len(values), np.uint8), np.empty(len(values), bool)
+    for edge in narrow:
+        np.greater_equal(values, edge, out=passed)
+        np.add(cell, passed.view(np.uint8), out=cell)
+    return cell
 
 
 def _outcomes(step: Any, block: Block, of: Any) -> Array:
     found = np.empty((len(block), len(step.starts)), np.int32, order="F")
     for j, (start, size) in enumerate(zip(step.starts, step.sizes, strict=True)):
-        if size == 1:
-            found[:, j] = block.rows[:, start] > 0.5
-        else:
-            found[:, j] = block.rows[:, start : start + size].argmax(axis=1)
+        found[:, j] = block.place(int(start)) > 0.5 if size == 1 else block.outcome(int(start), int(size))
     return found
 
 

@@ -2,13 +2,13 @@
 
     teacher(unit, class c) = uniform secret bits of the unit  mod k_c        (64 bits; the bias is below k / 2^64)
 
-Class c has its own ensemble of k_c teachers. Removing one unit changes one shard of every class in which the unit has a row
-and leaves every other shard as it was. Splitting a shuffled array in k equal parts does not have that property: it moves other
-people's rows between teachers, so one unit could change many votes.
+Class c has its own ensemble of k_c teachers. Removing one unit changes one shard of every class in which the unit has
+a row and leaves every other shard as it was. Splitting a shuffled array in k equal parts does not have that property:
+it moves other people's rows between teachers, so one unit could change many votes.
 
-Shards differ in size and may be empty. They are padded to a capacity that comes from public or released figures; a shard
-that overflows keeps the rows with the smallest lottery numbers, which is that teacher's business alone. Rows are dealt block by
-block, so memory is that of the shards, not of the table.
+Shards differ in size and may be empty. They are padded to a capacity that comes from public or released figures; a
+shard that overflows keeps the rows with the smallest lottery numbers, which is that teacher's business alone. Rows
+are dealt block by block, so memory is that of the shards, not of the table.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,8 @@
 """One pass over a table: whole numbers added up over its parts, on all cores.
 
-Parts know nothing of each other. A worker adds the blocks of its parts to a total of its own, and totals are added at the end, so
-the result is the same for any number of workers, parts and blocks. NumPy and PyArrow release the interpreter while they work,
-so threads do; memory is a block for each of them.
+Parts know nothing of each other. A worker adds the blocks of its parts to a total of its own, and totals are added at
+the end, so the result is the same for any number of workers, parts and blocks. NumPy and PyArrow release the
+interpreter while they work, so threads do; memory is a block for each of them.
 
 Progress is told in twentieths of a pass, always as many: how many parts there are is nobody's business.
 """
@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 TICKS = 20
 Told = Callable[[float], None]
@@ -40,7 +41,8 @@ def add_up(
     workers = min(len(parts), os.cpu_count() or 1)
     if workers <= 1:
         return work(0)
-    with ThreadPoolExecutor(workers) as pool:
+    # Our threads are enough: matrix products that start threads of their own wait for each other.
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
         return together(start(), pool.map(work, range(workers)))
 
 

@@ -1,13 +1,14 @@
 """Poisson samples of units: every unit takes part in a round by its own coin, whatever the others do.
 
-The coins come from the round's secret stream (`stream.py`), one word per unit, so a unit is in with probability q exactly
-and independently of all others and of all other rounds. That is what the price of a Poisson sample assumes; a batch of
-fixed size, a shuffled table read in pieces, or a sample with replacement is another mechanism with another price.
+The coins come from the round's secret stream (`stream.py`), one word per unit, so a unit is in with probability q
+exactly and independently of all others and of all other rounds. That is what the price of a Poisson sample assumes; a
+batch of fixed size, a shuffled table read in pieces, or a sample with replacement is another mechanism with another
+price.
 
-A sample has no fixed size and a compiled program has fixed shapes. Here nothing is cut off: the members of the sample are
-put in front of a list as long as the table, and the caller goes through it in pieces until the list is done (`pieces`). So
-there is no truncation to be accounted for. How many pieces a round took is private, and so is the number of units; neither
-is ever released.
+A sample has no fixed size and a compiled program has fixed shapes. Here nothing is cut off: the members of the sample
+are put in front of a list as long as the table, and the caller goes through it in pieces until the list is done
+(`pieces`). So there is no truncation to be accounted for. How many pieces a round took is private, and so is the
+number of units; neither is ever released.
 """
 
 from collections.abc import Callable

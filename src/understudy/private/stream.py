@@ -1,9 +1,9 @@
 """Noise for long vectors: ChaCha20 keyed by the operating system, turned into normal numbers inside the compiled step.
 
-A gradient has thousands of coordinates in every round, too many for a tape of exact integers. The tape carries 44 secret
-bytes per round instead, a fresh key and nonce, and the compiled step expands them with the block function of RFC 8439 (20
-rounds, 32-bit block counter). Without the key the stream cannot be told from random bits, which no generator with a 32- or
-64-bit seed offers.
+A gradient has thousands of coordinates in every round, too many for a tape of exact integers. The tape carries 44
+secret bytes per round instead, a fresh key and nonce, and the compiled step expands them with the block function of
+RFC 8439 (20 rounds, 32-bit block counter). Without the key the stream cannot be told from random bits, which no
+generator with a 32- or 64-bit seed offers.
 
     coins      one word w per unit, heads where w < floor(2^32 q): probability q exactly, up to rounding q down to 2^-32
     normals    Box and Muller 1958:   r = sqrt(-2 log u),   (r cos t, r sin t);   u has 64 bits, t has 32

@@ -2,10 +2,11 @@
 
     bytes --cell by cell--> rows --bounded per unit--> parts --row maps--> whole numbers, added up
 
-`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside `understudy.private`
-should touch. Without a unit column every row is a unit and the parts are those of the source (row groups of a Parquet file,
-pieces of a CSV file, slices of a frame), read again for every question. With one, rows are first brought together by unit and
-cut to `max_rows_per_unit` (`units.py`); a row without an id is left out, whoever else is in the table.
+`PrivateTable` has no `repr` of its contents, no length, no iteration, no attribute that a caller outside
+`understudy.private` should touch. Without a unit column every row is a unit and the parts are those of the source
+(row groups of a Parquet file, pieces of a CSV file, slices of a frame), read again for every question. With one, rows
+are first brought together by unit and cut to `max_rows_per_unit` (`units.py`); a row without an id is left out,
+whoever else is in the table.
 
 Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small fits read once.
 """
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from understudy.private.blocks import Blocks, held
-from understudy.private.mapping import Block
+from understudy.private.mapping import Block, ReadBlock
+from understudy.private.passes import Told
 from understudy.private.units import Part, Raw, Spread, bring_together
 from understudy.schema import Codec, Schema
 from understudy.schema.reading import Table, open_table
@@ -26,19 +28,23 @@ IN_MEMORY = 1 << 28  # bytes of encoded rows
 class PrivateTable:
     """The rows, behind the wall. Reading it is the privilege of `understudy.private`."""
 
-    __slots__ = ("_most_rows", "_parts", "_schema", "_spread")
+    __slots__ = ("_schema", "_sources", "_spread", "_table")
 
-    def __init__(self, source: Any, schema: Schema, folder: str | Path | None = None) -> None:
-        """`folder`: where private files may be written if rows have to be brought together and do not fit into memory."""
-        table = open_table(source, schema)
-        self._schema = schema
+    def __init__(self, source: Any, schema: Schema) -> None:
+        """Looks at facts about the file or frame; no row is read before `open`."""
+        self._schema, self._table = schema, open_table(source, schema)
         self._spread: Spread | None = None
-        if schema.unit is None:
-            self._most_rows = table.most_rows
-            self._parts: Sequence[Part] = [whole_rows(table, number) for number in range(table.parts)]
-        else:
-            self._spread = bring_together(table, schema, folder)
-            self._most_rows, self._parts = self._spread.most_rows, self._spread.parts
+        self._sources: Sequence[Part] = [whole_rows(self._table, number) for number in range(self._table.parts)]
+
+    def open(self, folder: str | Path | None = None, told: Told | None = None) -> None:
+        """Bring the rows of every unit together. `folder`: where private files may be written if memory is too small."""
+        if self._schema.unit is not None and self._spread is None:
+            self._spread = bring_together(self._table, self._schema, folder, told)
+
+    def close(self) -> None:
+        """Remove private files, if any were written."""
+        if self._spread is not None:
+            self._spread.close()
 
     def __repr__(self) -> str:
         return "PrivateTable(contents are private)"
@@ -53,25 +59,25 @@ class PrivateTable:
         raise TypeError("a private table cannot be copied out of the process")
 
     # -- for understudy.private only ------------------------------------------------------------------------------
+    @property
+    def _parts(self) -> Sequence[Part]:
+        self.open()
+        return self._sources if self._spread is None else self._spread.parts
+
     def _blocks(self, codec: Codec) -> Blocks:
         """The rows encoded: held if they fit into memory, otherwise read and encoded again in every pass."""
         parts = tuple(encoded_part(part, codec) for part in self._parts)
         streamed = Blocks(parts, codec.width, self._schema.unit is None)
-        if 4 * self._most_rows * max(codec.width, 1) > IN_MEMORY:
+        rows = self._table.most_rows if self._spread is None else self._spread.most_rows
+        if 4 * rows * max(codec.width, 1) > IN_MEMORY:
             return streamed
         return held(streamed.gathered())
-
-    def _close(self) -> None:
-        """Remove private files, if any were written."""
-        if self._spread is not None:
-            self._spread.close()
 
 
 def encoded_part(part: Part, codec: Codec) -> Callable[[], Iterator[Block]]:
     def read() -> Iterator[Block]:
         for raw in part():
-            encoded = codec.encode_rows(raw.rows)
-            yield Block(encoded.rows, encoded.classes, raw.units)
+            yield ReadBlock(raw.rows, codec, raw.units)
 
     return read
 

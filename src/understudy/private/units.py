@@ -2,29 +2,34 @@
 
     unit(row) = BLAKE2b_key(canonical text of the id)      64 bits, with a key from the operating system that is thrown away
 
-Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers win), never on
-the order or the number of other people's rows. A row whose id is missing is left out: a rule that looks at that row alone.
+Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers
+win), never on the order or the number of other people's rows. A row whose id is missing is left out: a rule that
+looks at that row alone.
 
-Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode 0700, files
-0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds whole units, so the
-cap is per file, and every later pass reads file by file.
+Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
+0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds
+whole units, so the cap is per file, and every later pass reads file by file.
 """
 
 import hashlib
+import itertools
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from understudy.errors import UsageError
 from understudy.private.blocks import unit_cuts
 from understudy.private.canonical import CanonicalRows, canonical
+from understudy.private.passes import Ticker, Told
 from understudy.schema import Schema
 from understudy.schema.reading import Rows, Table
 
@@ -63,7 +68,7 @@ class Spread:
         self.close()
 
 
-def bring_together(table: Table, schema: Schema, folder: str | Path | None) -> Spread:
+def bring_together(table: Table, schema: Schema, folder: str | Path | None, told: Told | None = None) -> Spread:
     """Group the rows of a source by unit, in memory or in private files."""
     key = secrets.token_bytes(32)
     cells = table.most_rows * len(schema.columns)
@@ -71,7 +76,7 @@ def bring_together(table: Table, schema: Schema, folder: str | Path | None) -> S
         blocks = [block for number in range(table.parts) for block in kept_blocks(table, number, schema, key)]
         kept = at_most(joined(blocks), schema.max_rows_per_unit)
         return Spread(kept.num_rows, [lambda: cut(kept)])
-    return spread(table, schema, folder, key)
+    return spread(table, schema, folder, key, told)
 
 
 def kept_blocks(table: Table, number: int, schema: Schema, key: bytes) -> Iterator[pa.Table]:
@@ -116,21 +121,25 @@ def cut(rows: pa.Table) -> Iterator[Raw]:
     """Blocks of about `BLOCK` rows that never part a unit."""
     units = rows.column(UNIT).to_numpy()
     cuts = unit_cuts(len(units), units, BLOCK)
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in itertools.pairwise(cuts):
         own = units[first:last]
         number = np.cumsum(np.concatenate([[0], own[1:] != own[:-1]]))
         yield Raw(CanonicalRows(rows.slice(first, last - first)), number)
 
 
+def cut_file(path: Path) -> Iterator[Raw]:
+    return cut(read_file(path))
+
+
 # -- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes) -> Spread:
+def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, told: Told | None) -> Spread:
     """Write every row to the file of its unit, then cap and sort file by file."""
     home = private_folder(folder)
     try:
         files = max(-(-table.most_rows // ROWS_PER_FILE), 1)
-        scattered = scatter(table, schema, home, files, key)
+        scattered = scatter(table, schema, home, files, key, Ticker(table.parts, told))
         most = 0
         for path in scattered:
             kept = at_most(read_file(path), schema.max_rows_per_unit)
@@ -139,21 +148,32 @@ def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes) 
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
-    parts = [(lambda path=path: cut(read_file(path))) for path in scattered]
-    return Spread(most, parts, home)
+    return Spread(most, [partial(cut_file, path) for path in scattered], home)
 
 
 def private_folder(folder: str | Path | None) -> Path:
-    """A new folder of mode 0700; what an earlier run left behind in the same place goes."""
-    base = Path(folder) if folder is not None else Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    if folder is not None:
-        for old in base.glob(f"{PREFIX}*"):
+    """A new folder of mode 0700, named after this process; those of processes that are no more go."""
+    base = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
+    base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if base.stat().st_uid != os.getuid():
+        raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
+    for old in base.glob(f"{PREFIX}*"):
+        if not is_alive(old.name.removeprefix(PREFIX).partition("-")[0]):
             shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
 
 
-def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes) -> list[Path]:
+def is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes, ticker: Ticker) -> list[Path]:
     """Rows by unit modulo the number of files, in batches large enough for a file."""
     paths = [home / f"{number}.arrow" for number in range(files)]
     sinks: list[Any] = [None] * files
@@ -164,6 +184,7 @@ def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes) ->
                 waiting.append(batch)
                 if sum(one.num_rows for one in waiting) >= ROWS_PER_FILE * 4:
                     flush(waiting, paths, sinks)
+            ticker.done()
         flush(waiting, paths, sinks)
     finally:
         for sink in sinks:

@@ -1,9 +1,9 @@
 """What may be asked across the wall: public values, no rows, no noise.
 
-A *single question* (`Counts`, `Sums`, `Products`, `MarginalChoice`, `ModelChoice`, `ColumnBounds`, `ColumnCategories`) is a
-frozen value: row maps, groups, clipping, noise, and `event`, its price, with a docstring that proves its sensitivity.
-`curator.ask(purpose, question)` is the only door for them; `understudy.private.answers` has a file per question that adds up
-exact integers. The query types of conversations in rounds are in `rounds.py`.
+A *single question* (`Counts`, `Sums`, `Products`, `MarginalChoice`, `ModelChoice`, `ColumnBounds`,
+`ColumnCategories`) is a frozen value: row maps, groups, clipping, noise, and `event`, its price, with a docstring
+that proves its sensitivity. `curator.ask(purpose, question)` is the only door for them; `understudy.private.answers`
+has a file per question that adds up exact integers. The query types of conversations in rounds are in `rounds.py`.
 """
 
 from understudy.questions.bounds import ColumnBounds

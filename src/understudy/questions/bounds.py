@@ -1,15 +1,15 @@
 """Private bounds of numeric columns from one noisy histogram over public cells.
 
-The real line is cut once, publicly: a cell around zero and cells [2^(j/2), 2^((j+1)/2)) on either side. Each finite value
-adds one to its cell. A unit has at most m rows, and the columns of a shared group add g values a row, so the counts of a
-unit have L1 norm, hence L2 norm, at most m g:
+The real line is cut once, publicly: a cell around zero and cells [2^(j/2), 2^((j+1)/2)) on either side. Each finite
+value adds one to its cell. A unit has at most m rows, and the columns of a shared group add g values a row, so the
+counts of a unit have L1 norm, hence L2 norm, at most m g:
 
     release = counts + Z,   Z ~ discrete Gaussian of scale m g sigma     =>  one answer, GaussianDpEvent(sigma).
 
-The bounds are the outer edges of the first and last cell whose noisy count exceeds 4 standard deviations (post-processing;
-the chance that any of the empty cells passes is below 1 %). Values outside are clamped later; a few outliers are given up,
-which is what makes the answer private. If no cell passes, the answer is the middle of the range ([0, 1] for numbers).
-Datetimes are cut into years from 1900 to 2100 instead.
+The bounds are the outer edges of the first and last cell whose noisy count exceeds 4 standard deviations
+(post-processing; the chance that any of the empty cells passes is below 1 %). Values outside are clamped later; a few
+outliers are given up, which is what makes the answer private. If no cell passes, the answer is the middle of the
+range ([0, 1] for numbers). Datetimes are cut into years from 1900 to 2100 instead.
 """
 
 from dataclasses import dataclass

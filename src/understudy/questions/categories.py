@@ -1,9 +1,9 @@
 """Private list of categories: counts of unknown keys, noised and thresholded.
 
-Each unit counts each of its distinct values once: at most k keys, by one each, where k is the largest number of rows of a
-unit times the number of columns that share the list. The counts get discrete Gaussian noise of scale sqrt(k) sigma and only
-those above a threshold are released. Keys held by nobody else appear with probability at most delta' (Rogers 2023), which the
-price contains:
+Each unit counts each of its distinct values once: at most k keys, by one each, where k is the largest number of rows
+of a unit times the number of columns that share the list. The counts get discrete Gaussian noise of scale sqrt(k)
+sigma and only those above a threshold are released. Keys held by nobody else appear with probability at most delta'
+(Rogers 2023), which the price contains:
 
     ComposedDpEvent([GaussianDpEvent(sigma), EpsilonDeltaDpEvent(0, delta')]).
 

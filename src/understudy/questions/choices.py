@@ -1,21 +1,22 @@
 """Which marginal does a model get most wrong, which model does best? The exponential mechanism (McSherry, Talwar 2007).
 
-**Marginals.** With integer estimates e_r (public: computed from earlier releases), exact counts n_r, a public integer penalty b_r
-and a public integer weight w_r,
+**Marginals.** With integer estimates e_r (public: computed from earlier releases), exact counts n_r, a public integer
+penalty b_r and a public integer weight w_r,
 
     score_r = w_r (||n_r - e_r||_1 - b_r),        Pr[choose r] ~ exp(score_r / scale),        scale = 2 m max_r w_r / epsilon.
 
-One row changes one cell of n_r by one and the L1 distance by at most one, so a unit of m rows changes score_r by at most m w_r
-(McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022).
+One row changes one cell of n_r by one and the L1 distance by at most one, so a unit of m rows changes score_r by at
+most m w_r (McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022).
 
-**Models.** Every row gives each model between 0 and `POINTS` points, a function of that row alone, rounded and clipped inside the
-wall; a unit of m rows changes a total by at most m POINTS: scale = 2 m POINTS / epsilon.
+**Models.** Every row gives each model between 0 and `POINTS` points, a function of that row alone, rounded and
+clipped inside the wall; a unit of m rows changes a total by at most m POINTS: scale = 2 m POINTS / epsilon.
 
-**Price.** Between neighbours the log-likelihood ratio of an outcome is (change of its score) / scale minus a constant, so it
-stays inside an interval [t - epsilon, t] for some t (bounded range; Durfee, Rogers 2019). Among all pairs of distributions with
-such ratios the two-point pair (p, q) with p / q = e^t, (1 - p) / (1 - q) = e^(t - epsilon) is the easiest to tell apart (its
-likelihood ratio is largest in convex order; Dong, Durfee, Rogers 2020). It is mu-GDP for mu = Phi^-1(p) - Phi^-1(q), and since
-logit p - logit q = epsilon for every t and Phi^-1(1 / (1 + e^-x)) is steepest at x = 0, the worst is t = epsilon / 2:
+**Price.** Between neighbours the log-likelihood ratio of an outcome is (change of its score) / scale minus a
+constant, so it stays inside an interval [t - epsilon, t] for some t (bounded range; Durfee, Rogers 2019). Among all
+pairs of distributions with such ratios the two-point pair (p, q) with p / q = e^t, (1 - p) / (1 - q) = e^(t -
+epsilon) is the easiest to tell apart (its likelihood ratio is largest in convex order; Dong, Durfee, Rogers 2020). It
+is mu-GDP for mu = Phi^-1(p) - Phi^-1(q), and since logit p - logit q = epsilon for every t and Phi^-1(1 / (1 + e^-x))
+is steepest at x = 0, the worst is t = epsilon / 2:
 
     mu = 2 Phi^-1(1 / (1 + e^(-epsilon / 2))).
 

@@ -1,18 +1,20 @@
 """Noisy counts of several marginals in one answer: every histogram and contingency table that is ever asked for.
 
-A public map puts a row into one cell of every node (-1: its value is missing and it is not counted there). A *clique* is a tuple of
-nodes; its counts say how many rows fall into each combination of cells. A *table* adds up the counts of one or more cliques of the
-same shape (columns that share one distribution). With t tables, the i-th of c_i cliques, and at most m rows per unit,
+A public map puts a row into one cell of every node (-1: its value is missing and it is not counted there). A *clique*
+is a tuple of nodes; its counts say how many rows fall into each combination of cells. A *table* adds up the counts of
+one or more cliques of the same shape (columns that share one distribution). With t tables, the i-th of c_i cliques,
+and at most m rows per unit,
 
     release_i = counts_i + Z_i,      Z_i ~ discrete Gaussian of scale  m c_i sqrt(t) sigma   in every cell.
 
-**Sensitivity.** A row adds one to at most one cell of a clique, hence a vector of L2 norm at most c_i to table i (the worst case: all
-its cliques in one cell). Divided by c_i sqrt(t) and put side by side the tables of one row have norm at most 1, those of a unit's
-m rows at most m (triangle inequality). Noise of deviation m sigma on the divided counts is one Gaussian answer,
-`GaussianDpEvent(sigma)`, and multiplying back is the scale above.
+**Sensitivity.** A row adds one to at most one cell of a clique, hence a vector of L2 norm at most c_i to table i (the
+worst case: all its cliques in one cell). Divided by c_i sqrt(t) and put side by side the tables of one row have norm
+at most 1, those of a unit's m rows at most m (triangle inequality). Noise of deviation m sigma on the divided counts
+is one Gaussian answer, `GaussianDpEvent(sigma)`, and multiplying back is the scale above.
 
-**Share.** With `share` every row of a unit of r rows counts G // r steps of a grid of G = 2^20, so that the weights of a unit add up to
-at most G whatever r is: the same proof with m = 1, in units of G. Counts then add up to units instead of rows.
+**Share.** With `share` every row of a unit of r rows counts G // r steps of a grid of G = 2^20, so that the weights
+of a unit add up to at most G whatever r is: the same proof with m = 1, in units of G. Counts then add up to units
+instead of rows.
 
 Cells are clipped to their node's size inside the wall, so no map can count a row twice.
 """

@@ -1,12 +1,14 @@
-"""Pictures of one size as low frequencies: a public orthonormal basis, the cosines of the JPEG standard over the whole picture.
+"""Pictures of one size as low frequencies: a public orthonormal basis, the cosines of the JPEG standard over the whole
+picture.
 
     z_{uvw} = sum_{ijk} A_ui A_vj A_wk x_ijk,      A_ui = sqrt(2 / h) cos(pi (i + 1/2) u / h),  A_0i = sqrt(1 / h)
 
-(channels get a transform of their own, whose first frequency is brightness). Pictures have most of their energy in few low
-frequencies, whatever they show, so sums over rows need few coordinates and noise that falls on high ones can be left out.
+(channels get a transform of their own, whose first frequency is brightness). Pictures have most of their energy in
+few low frequencies, whatever they show, so sums over rows need few coordinates and noise that falls on high ones can
+be left out.
 
-Coefficients are computed in whole numbers: a row's result is then the same wherever in a batch it stands, to the last bit, and
-nobody else's row can move because one is added (floating-point products may round by position).
+Coefficients are computed in whole numbers: a row's result is then the same wherever in a batch it stands, to the last
+bit, and nobody else's row can move because one is added (floating-point products may round by position).
 """
 
 import math

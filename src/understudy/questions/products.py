@@ -1,17 +1,18 @@
 """Noisy second moments of bounded vectors, per class, on an integer grid.
 
-Every row has a public vector e; the vectors of a unit, all classes side by side, are clipped to joint norm 1 and put on a grid of
-G steps. Released are the sums over rows of the products e_i e_j (i < j) and of a quarter of the squared norm:
+Every row has a public vector e; the vectors of a unit, all classes side by side, are clipped to joint norm 1 and put
+on a grid of G steps. Released are the sums over rows of the products e_i e_j (i < j) and of a quarter of the squared
+norm:
 
     release[c] = sum_r ( e_i e_j for i < j,  |e|^2 / 4 ) + Z,     Z ~ discrete Gaussian of scale 3/4 G^2 sigma.
 
-**Sensitivity.** For one row the products above the diagonal have squared norm (|e|^4 - sum e_i^4) / 2 <= G^4 / 2 and the last
-coordinate at most (G^2 / 4)^2, together (3/4 G^2)^2. The norms of a unit's rows add up (triangle inequality) to at most
-3/4 sum_r |e_r|^2, which is at most 3/4 G^2, and spreading them over classes only shortens the whole. One Gaussian answer:
-`GaussianDpEvent(sigma)`.
+**Sensitivity.** For one row the products above the diagonal have squared norm (|e|^4 - sum e_i^4) / 2 <= G^4 / 2 and
+the last coordinate at most (G^2 / 4)^2, together (3/4 G^2)^2. The norms of a unit's rows add up (triangle inequality)
+to at most 3/4 sum_r |e_r|^2, which is at most 3/4 G^2, and spreading them over classes only shortens the whole. One
+Gaussian answer: `GaussianDpEvent(sigma)`.
 
-With `diagonal` the squares e_i^2 are released in place of the norm, with noise of deviation sigma G^2 / sqrt(2) on products and
-sigma G^2 on squares. In units of its noise a row moves the answer by
+With `diagonal` the squares e_i^2 are released in place of the norm, with noise of deviation sigma G^2 / sqrt(2) on
+products and sigma G^2 on squares. In units of its noise a row moves the answer by
 
     (2 sum_{i<j} e_i^2 e_j^2 + sum_i e_i^4)^(1/2) / (sigma G^2) = |e|^2 / (sigma G^2) <= 1 / sigma,
 

@@ -1,4 +1,5 @@
-"""The query types of conversations in rounds: what a generator asks, what it is told. Arrays computed from released values alone."""
+"""The query types of conversations in rounds: what a generator asks, what it is told. Arrays computed from released
+values alone."""
 
 from typing import Any, NamedTuple
 

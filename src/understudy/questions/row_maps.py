@@ -1,8 +1,8 @@
 """Row maps: what a question wants to know about ONE row, written as data.
 
-A map is a tree of the steps below. None of them can name another row, a block or a table, so a map that mixes rows cannot be
-written; the wall (`understudy.private.mapping`) knows how to carry each step out, for exactly these types, and refuses any
-other. A map can be printed, compared by `digest`, and sent elsewhere without sending code.
+A map is a tree of the steps below. None of them can name another row, a block or a table, so a map that mixes rows
+cannot be written; the wall (`understudy.private.mapping`) knows how to carry each step out, for exactly these types,
+and refuses any other. A map can be printed, compared by `digest`, and sent elsewhere without sending code.
 
     row                                 step
     ---                                 ----
@@ -15,8 +15,9 @@ other. A map can be printed, compared by `digest`, and sent elsewhere without se
     one-hot of a cell                   OneHot        cell of a vector's length  LengthCells
     what a public forest predicts       Forest
 
-Values are vectors: whole numbers (cells; -1 stands for a missing value) or numbers in double precision. Arithmetic is element
-by element and lengths are added up row by row, so a row's result does not depend on where it stands, to the last bit.
+Values are vectors: whole numbers (cells; -1 stands for a missing value) or numbers in double precision. Arithmetic is
+element by element and lengths are added up row by row, so a row's result does not depend on where it stands, to the
+last bit.
 """
 
 import hashlib
@@ -119,7 +120,9 @@ class Cuts(Step):
 
 @dataclass(frozen=True, eq=False)
 class Outcomes(Step):
-    """The outcome of each discrete block: the largest of its `sizes[j]` places from `starts[j]`; of one place, whether it is above 1/2."""
+    """The outcome of each discrete block: the largest of its `sizes[j]` places from `starts[j]`; of a single place, whether it is
+    above 1/2.
+    """
 
     starts: Array
     sizes: Array

@@ -63,8 +63,8 @@ class Footing(NamedTuple):
 
     @property
     def scores(self) -> Step:
-        """Map of a row to z of every numeric value: the score of its cell, so that a value many rows share stands in the middle of
-        its share.
+        """Map of a row to z of every numeric value: the score of its cell, so that a value many rows share stands in the middle
+        of its share.
 
         Scores are a function of the cell alone, because that is what makes the model's own expectation of z exact
         (`score_of_latent`) wherever in a cell the rows are. 0 for missing values.

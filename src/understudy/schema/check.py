@@ -11,49 +11,60 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from understudy.schema.codec import table_columns
 from understudy.schema.columns import Column
-from understudy.schema.images import readable
+from understudy.schema.reading import MISSING, UNKNOWN, Rows, open_table
 from understudy.schema.schema import Schema
-from understudy.schema.tables import as_frame, csv_header, file_format, parquet_schema, read_text
-from understudy.schema.values import MISSING, UNKNOWN, is_null, positions, to_numbers
+from understudy.schema.tables import as_frame, csv_header, file_format, parquet_schema
 
 
 def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     """What does not fit, one line for each column and cause; an empty list when everything fits.
 
     `table` is a frame or a file; a CSV file is judged by its text, so unreadable cells are seen as such. `strict` is
-    for tables we wrote ourselves: other columns, another order and other types count as problems too.
+    for frames we wrote ourselves: other columns, another order and other types count as problems too.
     """
     problems: list[str] = []
-    if isinstance(table, str | os.PathLike):
-        found = file_format(table)
-        frame = read_text(table, schema).to_pandas() if found == "csv" else as_frame(table, schema)
-        names = csv_header(table) if found == "csv" else frame.columns
-        names = list(parquet_schema(table).names if found == "parquet" else names)
-    else:
-        names = [str(name) for name in table.columns] if not isinstance(table, pa.Table) else table.column_names
-        frame = as_frame(table, schema)
+    opened = open_table(table, schema)
+    names = _names(table, schema)
     known = set(schema.names)
     if strict and list(names) != list(schema.names):
         problems.append("the table has other columns, or another order of columns, than the schema")
     elif extra := [name for name in names if name not in known]:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         problems.append(f"column {extra[0]!r}{more}: not in the schema; it will be ignored")
-    where = table_columns(frame, schema)
+    found: dict[str, dict[str, None]] = {column.name: {} for column in schema.columns}
+    units: list[pa.Array] = []
+    for rows in opened.blocks():
+        for column in schema.columns:
+            found[column.name] |= dict.fromkeys(_contents(rows, column))
+        if schema.unit is not None:
+            units.append(rows.identities(schema.column(schema.unit)))
+    typed = as_frame(table, schema).iloc[:0] if strict else None
     for column in schema.columns:
-        series = frame.iloc[:, where[column.name]]
-        if strict:
-            problems += _types(series, column)
-        problems += [f"column {column.name!r}: {what}" for what in _contents(series, column)]
-    if schema.unit is not None and len(frame):
-        largest = frame.iloc[:, where[schema.unit]].value_counts(dropna=True).max()
-        if largest > schema.max_rows_per_unit:
-            problems.append(
-                f"column {schema.unit!r}: some unit has more than {schema.max_rows_per_unit} rows (max_rows); "
-                "the surplus is dropped at random"
-            )
+        if typed is not None:
+            problems += _types(typed[column.name], column)
+        problems += [f"column {column.name!r}: {what}" for what in found[column.name]]
+    if schema.unit is not None and _largest(units) > schema.max_rows_per_unit:
+        problems.append(
+            f"column {schema.unit!r}: some unit has more than {schema.max_rows_per_unit} rows (max_rows); "
+            "the surplus is dropped at random"
+        )
     return problems
+
+
+def _names(table: Any, schema: Schema) -> list[str]:
+    if not isinstance(table, str | os.PathLike):
+        return table.column_names if isinstance(table, pa.Table) else [str(name) for name in table.columns]
+    found = file_format(table)
+    if found == "csv":
+        return csv_header(table)
+    return list(parquet_schema(table).names if found == "parquet" else schema.names)
+
+
+def _largest(units: list[pa.Array]) -> int:
+    """The most rows that one unit has."""
+    counts = pa.chunked_array(units, pa.large_string()).drop_null().value_counts()
+    return max(counts.field("counts").to_pylist(), default=0)
 
 
 def _types(series: pd.Series, column: Column) -> list[str]:
@@ -79,18 +90,18 @@ def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
         return False
 
 
-def _contents(series: pd.Series, column: Column) -> list[str]:
+def _contents(rows: Rows, column: Column) -> list[str]:
     if column.kind == "identifier":
         return []
     if column.kind == "image":
-        unreadable = not readable(series, column).all()
+        unreadable = not rows.pixels(column)[1].all()
         return ["holds images of another size, or none; they count as grey"] if unreadable else []
-    null = is_null(series)
+    null = rows.is_null(column)
     problems = []
     if null.any() and not column.missing:
         problems.append("holds missing values, which the schema does not allow (`missing: true`)")
     if column.kind in ("continuous", "integer", "datetime"):
-        values = to_numbers(series, column)
+        values = rows.numbers(column)
         if (np.isnan(values) & ~null).any():
             shape = "ISO dates" if column.kind == "datetime" else "numbers"
             problems.append(f"holds values that cannot be read as {shape}; they count as missing")
@@ -102,7 +113,7 @@ def _contents(series: pd.Series, column: Column) -> list[str]:
         if column.resolved and _outside(finite, column):
             problems.append("holds values outside lower and upper; they are clamped")
     elif column.resolved:
-        codes = positions(series, column)
+        codes = rows.positions(column)
         if not column.other and ((codes == UNKNOWN) | ((codes == MISSING) & ~null)).any():
             problems.append("holds values that are not among its categories")
     return problems

@@ -18,19 +18,18 @@ always returns rows that fit the schema. encode then decode returns the same val
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from understudy.errors import UsageError
 from understudy.schema.columns import Column
 from understudy.schema.decode import Numbers, decoder, identifiers, numpy_type, pick, step_of
-from understudy.schema.images import from_unit, to_unit
+from understudy.schema.images import from_unit
+from understudy.schema.reading import Rows, open_table
 from understudy.schema.schema import CLASS_KINDS, Schema
 from understudy.schema.types import Value
-from understudy.schema.values import outcomes, positions, to_numbers
 
 _CHUNK_BYTES = 1 << 21  # rows are transposed in pieces that stay in the processor's cache
 _LINE = 16  # float32 numbers in one cache line
@@ -71,26 +70,6 @@ def cell(column: Column) -> float:
     return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.arrow_type), 2.0**-51)
 
 
-def table_columns(frame: pd.DataFrame, schema: Schema) -> dict[str, int]:
-    """Where each column of the schema stands in the frame; names that are not text are compared as text."""
-    where: dict[str, int] = {}
-    twice: set[str] = set()
-    for index, name in enumerate(frame.columns):
-        key = name if isinstance(name, str) else str(name)
-        if key in where:
-            twice.add(key)
-        where[key] = index
-    absent = [name for name in schema.names if name not in where]
-    if absent:
-        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        hint = "; does the table have a header line?" if len(absent) == len(schema.columns) else ""
-        raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
-    for name in schema.names:
-        if name in twice:
-            raise UsageError(f"column {name!r} appears twice in the table; rename one of them")
-    return where
-
-
 class Codec:
     """Encodes and decodes the rows of a resolved schema."""
 
@@ -117,16 +96,28 @@ class Codec:
         names = set(schema.names)
         self._plain = tuple(c for c in schema.features if c.name in names)
         self._images = tuple(c for c in schema.columns if c.kind == "image")
+        # Column and part of every place; pixels are read with their image.
+        plain = {c.name: c for c in self._plain}
+        self._owners = [(plain.get(b.column), int(b.part == "missing")) for b in blocks for _ in range(b.size)]
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
         for column in self._plain:
             if column.kind in ("continuous", "integer"):
                 alike.setdefault((column.kind, numpy_type(column)), []).append(column)
         self._alike = list(alike.values())
 
-    def encode(self, frame: pd.DataFrame) -> Encoded:
-        """The rows of `frame`; columns the schema does not name are ignored."""
-        where = table_columns(frame, self.schema)
-        count = len(frame)
+    def encode(self, source: Any) -> Encoded:
+        """All rows of a frame or file at once; columns the schema does not name are ignored."""
+        frame = isinstance(source, pd.DataFrame)
+        table = open_table(source, self.schema, block=max(len(source), 1)) if frame else open_table(source, self.schema)
+        found = [self.encode_rows(rows) for rows in table.blocks()]
+        if len(found) == 1:
+            return found[0]
+        empty = Encoded(np.zeros((0, self.width), np.float32), np.zeros(0, np.int32))
+        return Encoded(*(np.concatenate(parts) for parts in zip(empty, *found, strict=True)))
+
+    def encode_rows(self, block: Rows) -> Encoded:
+        """A block of rows, each by itself."""
+        count = block.count
         rows = np.zeros((count, self.width), np.float32)
         # Columns that take one place each are gathered until they fill a cache line, then copied across together.
         pending: list[np.ndarray] = []
@@ -139,14 +130,13 @@ class Codec:
 
         with np.errstate(all="ignore"):
             for column in self._images:
-                rows[:, self._places(column)] = to_unit(frame.iloc[:, where[column.name]], column)
+                rows[:, self._places(column)] = block.pixels(column)[0] / np.float32(255.0)
             for column in self._plain:
-                series = frame.iloc[:, where[column.name]]
                 start = self._starts[column.name, "value"]
-                parts = _encode(series, column)
+                parts = _encode(block, column)
                 if parts is None:
                     flush()
-                    rows[np.arange(count), start + outcomes(series, column)] = 1.0
+                    rows[np.arange(count), start + block.outcomes(column)] = 1.0
                     continue
                 if pending and start != first + len(pending):
                     flush()  # an image lies between
@@ -156,22 +146,32 @@ class Codec:
                 if len(pending) >= _LINE:
                     flush()
             flush()
-            classes = np.zeros(count, np.int32)
-            if self._label is not None:
-                classes = self.encode_classes(frame.iloc[:, where[self._label.name]])
-        return Encoded(rows, classes)
+            return Encoded(rows, self.encode_classes(block))
+
+    def encode_place(self, block: Rows, place: int) -> np.ndarray:
+        """One place of every row, as `encode_rows` has it."""
+        column, offset = self._owners[place]
+        if column is not None and (parts := _encode(block, column)) is not None:
+            return parts[offset]
+        return np.ascontiguousarray(self.encode_rows(block).rows[:, place])
+
+    def encode_outcome(self, block: Rows, start: int) -> np.ndarray:
+        """Which place of the one-hot block at `start` is 1, row by row."""
+        column, _ = self._owners[start]
+        assert column is not None
+        return block.outcomes(column)
 
     def _places(self, image: Column) -> slice:
         start = self._starts[image.pixels[0].name, "value"]
         return slice(start, start + math.prod(image.shape))
 
-    def encode_classes(self, series: pd.Series) -> np.ndarray:
-        """Class index of each value of a label column; what is unknown becomes `other` or the first class."""
+    def encode_classes(self, block: Rows) -> np.ndarray:
+        """Class index of each row's label; what is unknown becomes `other` or the first class."""
         if self._label is None:
-            return np.zeros(len(series), np.int32)
+            return np.zeros(block.count, np.int32)
         if self._label.kind == "ordinal":
-            return np.maximum(positions(series, self._label), 0)
-        return outcomes(series, self._label)
+            return np.maximum(block.positions(self._label), 0)
+        return block.outcomes(self._label)
 
     def decode_arrow(self, rows: np.ndarray, classes: np.ndarray, *, first_row: int = 0) -> pa.Table:
         """Rows as an Arrow table with the schema's exact types; identifiers count on from `first_row`."""
@@ -243,17 +243,17 @@ def _parts(column: Column) -> list[tuple[Part, Head, int]]:
     return [value, ("missing", "binary", 1)] if column.missing else [value]
 
 
-def _encode(series: pd.Series, column: Column) -> list[np.ndarray] | None:
+def _encode(block: Rows, column: Column) -> list[np.ndarray] | None:
     """The single places of a column, or None for a one-hot block."""
     if column.kind in ("categorical", "boolean"):
-        return [outcomes(series, column).astype(np.float32)] if len(column.outcomes) == 2 else None
+        return [block.outcomes(column).astype(np.float32)] if len(column.outcomes) == 2 else None
     lower, upper = column.bounds
     if column.kind == "ordinal":
-        codes = positions(series, column)
+        codes = block.positions(column)
         null = codes < 0
         scaled = (codes / max(upper, 1.0)).astype(np.float32)
     else:
-        values = to_numbers(series, column)
+        values = block.numbers(column)
         null = np.isnan(values)
         scaled = ((np.clip(values, lower, upper) - lower) * (1.0 / (upper - lower))).astype(np.float32)
         np.clip(scaled, 0.0, 1.0, out=scaled)

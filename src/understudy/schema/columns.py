@@ -21,6 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 
 from understudy.errors import UsageError
+from understudy.schema.cells import UNREADABLE
 from understudy.schema.types import (
     EXACT_INTEGERS,
     FAMILIES,
@@ -177,6 +178,8 @@ def _check_kind(column: Column) -> None:
     found = family(column.arrow_type) if column.dtype else None
     if found is not None and found not in FAMILIES[column.kind]:
         hint = "; use kind integer" if column.kind == "continuous" and found == "integer" else ""
+        if column.kind == "identifier" and found == "float":
+            hint = ", since long ones run together as floats; use string or int64, and pass the file or text ids (dtype=str)"
         raise column.problem(f"dtype {column.dtype} does not suit kind {column.kind}{hint}")
     has_bounds = column.lower is not None or column.upper is not None
     if has_bounds and column.kind not in NUMERIC:
@@ -222,6 +225,8 @@ def _typed_categories(column: Column) -> tuple[Value, ...]:
         raise column.problem("categories must not be empty")
     if any(v is None or (isinstance(v, float) and not math.isfinite(v)) for v in values):
         raise column.problem("a category cannot be null, NaN or infinite; write `missing: true` for missing values")
+    if UNREADABLE in values:
+        raise column.problem("that category stands for cells that cannot be read; choose another word")
     kinds = {type(v) for v in values}
     if kinds == {int, float}:
         values, kinds = tuple(float(v) for v in values), {float}

@@ -6,6 +6,9 @@ from typing import Any
 
 from understudy.errors import UsageError
 from understudy.schema.columns import LISTED, NUMERIC, Column, require_kind
+from understudy.schema.types import KINDS
+
+OPEN = "?"  # stands in a draft for what only the holder can say
 
 
 def nearest(name: str, names: Iterable[Any]) -> str:
@@ -35,6 +38,25 @@ def reference(value: Any, what: str, option: str) -> dict[str, Any]:
     if positive is not None and not isinstance(positive, str | int | float):
         raise UsageError(f"{what}: {option} must be one value, not {type(positive).__name__}")
     return found
+
+
+def refuse_open(entries: Mapping[Any, Any]) -> None:
+    """Refuse a draft in which something is still to be said, before anything else is wrong with it."""
+    left = {
+        str(name): key
+        for name, entry in entries.items()
+        if isinstance(entry, Mapping)
+        for key in ("categories", "kind")
+        if entry.get(key) == OPEN
+    }
+    if not left:
+        return
+    name, key = next(iter(left.items()))
+    more = (
+        f" (as do {len(left) - 1} more columns)" if len(left) > 2 else " (as does one more)" if len(left) == 2 else ""
+    )
+    way_out = f"one of {', '.join(KINDS)}" if key == "kind" else "the list, in order"
+    raise UsageError(f'column {name!r}: {key} still says "?"{more}; write {way_out} there, or delete the line')
 
 
 _ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype", "height", "width", "channels")

@@ -1,165 +1,228 @@
-"""`schema init`: a commented first schema from header and types.
+"""`schema init`: a commented first schema that looks at nobody's rows.
 
 What enters the draft:
+- CSV: the names in the header. CSV has no types, so every kind is open (`?`) and must be said before the schema loads: in
+  the file, or by `kinds` (`*` for all that is open).
 - Parquet: the names and types in the file's own schema. No row is read.
-- CSV: the names in the header and, since CSV has no types, one of five coarse kinds for each column (whole numbers,
-  numbers, dates, true/false, text): the narrowest that all cells fit. The draft says so and asks the holder to
-  confirm it, since using a schema declares these kinds public.
+- Frames: the names and dtypes; an object column says nothing, so its kind is open.
 - Never a value, a minimum, a maximum, a category, a row count or whether something is missing: those are marked
-  `estimate` or left to the holder, unless `public_data` says that the table is public.
+  `estimate` or left to the holder.
+
+Two ways look at cells. `public_data` says that the table is public and reads it in full. `found` brings kinds that were found
+privately (`understudy.kinds`), and the draft then carries their price.
+
+Without `public_data` the text is a function of header, types and arguments: one row more or less cannot change a byte.
 """
 
 import os
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from understudy.errors import UsageError
 from understudy.schema import tables
 from understudy.schema.columns import Column
-from understudy.schema.document import column_entry, nearest
+from understudy.schema.document import OPEN, nearest
 from understudy.schema.estimates import usable_bounds, usable_categories
+from understudy.schema.header import header_names
+from understudy.schema.kinds import SORTS, cell_kind, decide
+from understudy.schema.paid import PaidKinds
 from understudy.schema.schema import CLASS_KINDS, Schema
-from understudy.schema.sdv import share_estimates
-from understudy.schema.text import flow, scalar
-from understudy.schema.types import EXACT_INTEGERS, FAMILIES, Kind, family, parse_type
+from understudy.schema.sketch import SAID, TEXT_NOTE, Entry, of_kind, write
+from understudy.schema.types import EXACT_INTEGERS, FAMILIES, family, parse_type
 from understudy.schema.values import is_null, to_numbers, to_texts
 
 MOST_CATEGORIES = 200  # a longer list is free text or an identifier, and no reader would check it
+REST = "*"  # in `kinds`: every column whose kind is open
+_OF_FAMILY = {
+    "integer": "integer",
+    "float": "continuous",
+    "boolean": "boolean",
+    "string": "categorical",
+    "datetime": "datetime",
+}
+_LABEL_NOTE = "label: list its classes if they are public; for a number to predict use kind integer"
+_OPEN_LABEL = "label: say categorical for classes, integer or continuous for a number to predict"
 
-_HEAD = """\
-# What is public about {file}. Drafted from {source}; read every line before use.
-# Whatever stands here is treated as public and costs no budget. Whatever says `estimate` is found privately and is
-# paid for from epsilon, so declare bounds and categories wherever they are known without looking at the data.
-#   bounds        write `lower: 0, upper: 120` for `bounds: estimate`; columns may share one: `{{estimate: NAME}}`
-#   categories    write `categories: [a, b, c]` for `categories: estimate`; `other: true` collects the rest
-#   missing       add `missing: true` where a value may be absent
-#   kinds         continuous, integer, ordinal, categorical, boolean, datetime, identifier (regenerated, never learned)
-# Delete the lines of columns that should not be released. Then run: understudy schema check
-"""
+Types = dict[str, pa.DataType | None]  # None: nothing says what the column holds
+
+
+class FoundKinds(NamedTuple):
+    """Kinds (or `?`) of columns that were found privately, the columns with gaps, and what that cost."""
+
+    kinds: Mapping[str, str]
+    gaps: frozenset[str]
+    paid: PaidKinds
 
 
 def draft(
-    path: str | os.PathLike[str], label: str | None = None, unit: str | None = None, public_data: bool = False
+    table: Any,
+    label: str | None = None,
+    unit: str | None = None,
+    public_data: bool = False,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    max_rows: int = 1,
+    found: FoundKinds | None = None,
 ) -> str:
-    """The text of a schema file for the table at `path`; `Schema.load` accepts it as it stands."""
-    names, types = _names_and_types(path)
-    for role, name in (("--label", label), ("--unit", unit)):
+    """The text of a schema file for a table: a CSV or Parquet file, or a pandas, polars or PyArrow frame.
+
+    `kinds` says the kind of columns by name; `max_rows` is the most rows of one `unit`.
+    """
+    types = column_types(table)
+    said = dict(kinds or {})
+    check_roles(types, label, unit, said)
+    if public_data:
+        types = _types_of_public(table, types)
+    entries = [_entry(name, kind, said, found, name == label, name == unit) for name, kind in types.items()]
+    frame = None
+    if public_data:
+        known = [e.column for e in entries if e.column is not None]
+        frame = tables.as_frame(table, Schema(columns=tuple(known)))
+        public = {c.name: _public(c, frame[c.name], c.name == label) for c in known}
+        entries = [replace(e, column=public.get(e.name)) for e in entries]
+    is_file = isinstance(table, str | os.PathLike)
+    source = "the header only" if is_file and tables.file_format(table) == "csv" else "names and types only"
+    if found is not None:
+        source = "the header, and kinds that were found privately and paid for"
+    return write(
+        entries,
+        what=ascii(Path(table).name) if is_file else "a table",
+        source="its contents, as a public table" if public_data else source,
+        rows=None if frame is None else len(frame),
+        label=label,
+        unit=unit,
+        max_rows=max_rows,
+        paid=None if found is None else found.paid,
+    )
+
+
+def check_roles(names: Types, label: str | None, unit: str | None, said: Mapping[str, str]) -> None:
+    """Refuse names that the table does not have, and kinds that do not exist, before anything is asked of it."""
+    for role, name in (("label", label), ("unit", unit), *(("kind", name) for name in said if name != REST)):
         if name is not None and name not in names:
-            raise UsageError(f"{role} {name!r} is not a column of {str(path)!r}{nearest(name, names)}")
+            raise UsageError(f"{role}: {name!r} is not a column of the table{nearest(name, names)}")
     if label is not None and label == unit:
         raise UsageError(f"column {label!r} cannot be both label and unit")
-    left_out: dict[str, str] = {}
-    drafted: list[Column] = []
-    for name, kind in zip(names, types, strict=True):
-        column = _column(name, kind, name == label, name == unit)
-        if column is None:
-            image = family(kind) == "pixels"
-            left_out[name] = "say its size: {kind: image, height: H, width: W}" if image else f"{kind} is not supported"
-            continue
-        drafted.append(column)
-    frame = tables.read_table(path, Schema(columns=tuple(drafted))) if public_data else None
-    if frame is not None:
-        drafted = [_public(c, frame[c.name], c.name == label) for c in drafted]
-    notes = {c.name: _note(c, c.name == label, c.name == unit) for c in drafted}
-    is_csv = tables.file_format(path) == "csv"
-    source = "header and types only" if frame is None else "its contents, as a public table"
-    lines = [_HEAD.format(file=ascii(Path(path).name), source=source)]
-    if is_csv:
-        lines.append(
-            "# CSV has no types: the kinds below are guessed from the cells and become public by being stated here.\n"
-        )
-    lines.append("understudy: schema\n")
-    if frame is not None:
-        lines.append(f"rows: {len(frame)}\n")
+    for name, kind in said.items():
+        if kind not in SAID:
+            raise UsageError(f"column {name!r}: {kind!r} is no kind{nearest(kind, SAID)}; use one of {', '.join(SAID)}")
+    if unit is not None and said.get(unit, "identifier") != "identifier":
+        raise UsageError(f"unit column {unit!r} names persons and is never learned: its kind is identifier")
+
+
+# -- names and types -------------------------------------------------------------------------------------------------
+
+
+def column_types(table: Any) -> Types:
+    """Names and declared types of a file or frame; no row is read."""
+    if isinstance(table, str | os.PathLike):
+        if tables.file_format(table) == "csv":
+            return dict.fromkeys(header_names(table))
+        if tables.file_format(table) != "parquet":
+            raise UsageError(f"{str(table)!r}: a schema is drafted from CSV and Parquet files; write images' by hand")
+        found = tables.parquet_schema(table)
+        pairs = list(zip(found.names, found.types, strict=True))
+    elif isinstance(table, pd.DataFrame):
+        pairs = [(str(name), _type_of_dtype(table.iloc[:0, i])) for i, name in enumerate(table.columns)]
+    elif isinstance(table, pa.Table | pa.RecordBatch):
+        pairs = list(zip(table.schema.names, table.schema.types, strict=True))
+    elif type(table).__module__.split(".")[0] == "polars" and hasattr(table, "collect_schema"):
+        pairs = [(name, _type_of_polars(kind)) for name, kind in table.collect_schema().items()]
     else:
-        lines.append("# rows: 1000             the number of rows, only if it is public\n")
-    if label is not None:
-        lines.append(
-            f"label: {flow({'column': label})}   # add `positive: VALUE` to say which class is the positive one\n"
-        )
-    if unit is not None:
-        lines.append(f"unit: {flow({'column': unit, 'max_rows': 1})}   # most rows of one person; more are dropped\n")
-    lines.append("columns:\n")
-    for column in share_estimates(tuple(drafted)):
-        note = f"   # {notes[column.name]}" if notes[column.name] else ""
-        lines.append(f"  {scalar(column.name)}: {flow(column_entry(column))}{note}\n")
-    lines += [f"  # {scalar(name)}: left out, {why}\n" for name, why in left_out.items()]
-    return "".join(lines)
+        raise UsageError(f"a table must be a pandas, polars or PyArrow table or a file, not {type(table).__name__}")
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise UsageError("the table has two columns of the same name; rename one of them")
+    if any(not name for name, _ in pairs):
+        raise UsageError("the table has a column without a name")
+    return dict(pairs)
 
 
-def _names_and_types(path: str | os.PathLike[str]) -> tuple[list[str], list[pa.DataType]]:
-    if tables.file_format(path) == "parquet":
-        found = tables.parquet_schema(path)
-        if len(set(found.names)) < len(found.names):
-            raise UsageError(f"table {str(path)!r} has two columns of the same name; rename one of them")
-        if "" in found.names:
-            raise UsageError(f"table {str(path)!r} has a column without a name")
-        return list(found.names), list(found.types)
-    header = tables.csv_header(path)
-    tables.refuse_odd_header(path, header)
-    cells = tables._read_csv(path, header)
-    return header, [_coarse(column) for column in cells.columns]
+def _type_of_dtype(empty: pd.Series) -> pa.DataType | None:
+    if empty.dtype == object:
+        return None
+    try:
+        return pa.array(empty, from_pandas=True).type
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.binary()  # a dtype without a counterpart: left out as unsupported
 
 
-def _coarse(cells: pa.ChunkedArray) -> pa.DataType:
-    """The narrowest coarse type that all cells fit; text when there are none."""
-    nulls = pa.array(list(tables.NULLS), pa.string())
-    cells = pc.utf8_trim_whitespace(pc.drop_null(pc.if_else(pc.is_in(cells, value_set=nulls), None, cells)))
-    if len(cells) == 0:
-        return pa.string()
-    if pc.any(pc.match_substring_regex(cells, r"^[-+]?0[0-9]")).as_py():
-        return pa.string()  # leading zeros: codes, not numbers
-    lowered = pc.utf8_lower(cells)
-    if pc.all(pc.is_in(lowered, value_set=pa.array(["true", "false"]))).as_py():
-        return pa.bool_()
-    for kind in (pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us")):
-        try:
-            cells.cast(kind)
-        except pa.ArrowException:
-            continue
-        return kind
-    return pa.string()
+def _type_of_polars(kind: Any) -> pa.DataType | None:
+    polars = sys.modules["polars"]
+    return None if kind == polars.Object else polars.Series("", [], dtype=kind).to_arrow().type
 
 
-def _column(name: str, kind: pa.DataType, is_label: bool, is_unit: bool) -> Column | None:
-    group = family(kind)
-    dtype = _dtype(kind)
-    if group in ("other", "nothing", "pixels"):
-        return Column(name=name, kind="identifier") if is_unit else None
+def _entry(
+    name: str,
+    kind: pa.DataType | None,
+    said: Mapping[str, str],
+    found: FoundKinds | None,
+    is_label: bool,
+    is_unit: bool,
+) -> Entry:
+    group, dtype = ("", None) if kind is None else (family(kind), _dtype(kind))
     if is_unit:
-        return Column(name=name, kind="identifier", dtype=dtype if group in FAMILIES["identifier"] else None)
-    if is_label and group in ("integer", "string"):  # the usual label is a class, even when it is stored as a number
-        return Column(name=name, kind="categorical", estimate=name, dtype=dtype)
-    if group == "boolean":
-        return Column(name=name, kind="boolean", dtype=dtype)
-    if group == "string":
-        return Column(name=name, kind="categorical", estimate=name, dtype=dtype)
-    kinds: dict[str, Kind] = {"integer": "integer", "float": "continuous", "datetime": "datetime"}
-    return Column(name=name, kind=kinds[group], estimate=name, dtype=dtype)
+        note = "names the protected person; never learned, regenerated"
+        return of_kind(name, "identifier", dtype=dtype if group in FAMILIES["identifier"] else None, note=note)
+    if group in ("other", "pixels"):
+        why = "say its size: {kind: image, height: H, width: W}" if group == "pixels" else f"{kind} is not supported"
+        return Entry(name=name, left_out=True, note=why)
+    gap = False
+    if name in said:
+        wanted = said[name]
+        return of_kind(name, wanted, dtype=dtype if group in FAMILIES[wanted] else None)  # type: ignore[index]
+    wanted = _OF_FAMILY.get(group, OPEN)
+    if wanted == OPEN and found is not None and name in found.kinds:
+        wanted, gap = found.kinds[name], name in found.gaps
+        dtype = "int64" if is_label and wanted == "integer" else None
+    if wanted == OPEN:
+        note = _OPEN_LABEL if is_label and REST not in said else ""
+        return of_kind(name, said.get(REST, OPEN), note=note)
+    if is_label and wanted == "integer":  # the usual label is a class, even when it is stored as a number
+        wanted = "categorical"
+    if wanted != "categorical":
+        return of_kind(name, wanted, missing=gap and not (is_label and wanted in CLASS_KINDS), dtype=dtype)
+    return of_kind(name, wanted, missing=gap and not is_label, dtype=dtype, note=_LABEL_NOTE if is_label else TEXT_NOTE)
 
 
 def _dtype(kind: pa.DataType) -> str | None:
+    if pa.types.is_dictionary(kind):  # how wide its numbers are tells how many different values there were
+        kind = pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
     try:
         return str(kind) if parse_type(str(kind)) == kind else None
     except UsageError:
         return None  # comes back as the natural type of its kind
 
 
-def _note(column: Column, is_label: bool, is_unit: bool) -> str:
-    if is_unit:
-        return "names the protected person; never learned, regenerated"
-    if column.estimate is None:
-        return ""
-    if is_label and column.kind == "categorical":
-        return "label: list its classes if they are public; for a number to predict use kind integer"
-    if column.kind == "categorical":
-        return "text: if these are names or free text, delete the line or use kind identifier"
-    return ""
+# -- tables that their holder calls public -----------------------------------------------------------------------------
+
+
+def _types_of_public(table: Any, types: Types) -> Types:
+    """What the cells of the columns without a type are, all of them looked at."""
+    unknown = tuple(
+        Column(name=n, kind="categorical", estimate=n, dtype="string") for n, t in types.items() if t is None
+    )
+    if not unknown:
+        return types
+    frame = tables.as_frame(table, Schema(columns=unknown))
+    return types | {column.name: _coarse(frame[column.name]) for column in unknown}
+
+
+def _coarse(cells: pd.Series) -> pa.DataType:
+    """The narrowest coarse type that all cells fit: the votes of `kinds`, exact and without a threshold."""
+    texts = [str(cell) for cell, null in zip(cells, is_null(cells), strict=True) if not null]
+    votes = np.bincount([cell_kind(text) for text in texts], minlength=len(SORTS))
+    kind = decide(votes[None, :], 0.0)[0]
+    if kind == "datetime":
+        return pa.date32() if max(len(text.strip()) for text in texts) == len("2020-12-31") else pa.timestamp("us")
+    types = {"boolean": pa.bool_(), "integer": pa.int64(), "continuous": pa.float64()}
+    return types.get(kind, pa.string())
 
 
 def _public(column: Column, series: pd.Series, is_label: bool) -> Column:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from understudy.schema.cells import UNREADABLE
 from understudy.schema.columns import OTHER, Column, moment, moment_range
 from understudy.schema.types import EXACT_INTEGERS, Value, family, number_range, value_type
 
@@ -24,6 +25,8 @@ class Bounds(NamedTuple):
 def category_value(raw: Value, column: Column) -> Value | None:
     """`raw` (perhaps its text) as a value of the column's type, None when it is not one."""
     wanted = family(column.arrow_type)
+    if raw == UNREADABLE:
+        return None
     if wanted == "string":
         return str(raw)
     if wanted == "boolean":

@@ -28,38 +28,13 @@ import pandas as pd
 import pyarrow as pa
 
 from understudy.errors import UsageError
+from understudy.schema import vectors
 from understudy.schema.columns import Column
 
 
 def pixel_values(series: pd.Series, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """float32 [n, numbers] from 0 to 255, and which images could be read."""
-    size = math.prod(column.shape)
-    values = np.full((len(series), size), 127.5, np.float32)
-    known = np.zeros(len(series), bool)
-    for row, cell in enumerate(series):
-        flat = _numbers(cell)
-        if flat is not None and flat.size == size:
-            values[row] = np.clip(np.nan_to_num(flat, nan=127.5), 0.0, 255.0)
-            known[row] = True
-    return values, known
-
-
-def _numbers(cell: Any) -> np.ndarray | None:
-    try:
-        flat = np.asarray(cell).reshape(-1)
-        return flat.astype(np.float32) if flat.dtype.kind in "uifb" else None
-    except Exception:  # any object may sit in a cell
-        return None
-
-
-def readable(series: pd.Series, column: Column) -> np.ndarray:
-    """Where a cell holds an image of the right size."""
-    return pixel_values(series, column)[1]
-
-
-def to_unit(series: pd.Series, column: Column) -> np.ndarray:
-    """float32 [n, numbers] in [0, 1]."""
-    return pixel_values(series, column)[0] / np.float32(255.0)
+    return vectors.pixels(list(series), math.prod(column.shape))
 
 
 def from_unit(places: np.ndarray) -> pa.ListArray:

@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from understudy.errors import UsageError
 from understudy.schema.columns import NUMERIC, Column
-from understudy.schema.document import column_entry, column_from, mapping, nearest, reference
+from understudy.schema.document import column_entry, column_from, mapping, nearest, reference, refuse_open
 from understudy.schema.estimates import Bounds, category_value, usable_bounds, usable_categories
+from understudy.schema.paid import PaidKinds
 from understudy.schema.text import dump_yaml, read_document
 from understudy.schema.types import Value
 
@@ -34,6 +35,7 @@ class Schema:
     unit: str | None = None
     max_rows_per_unit: int = 1
     rows: int | None = None
+    kinds: PaidKinds | None = None  # what finding the kinds has cost, if they were found privately
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -53,6 +55,7 @@ class Schema:
         if self.rows is not None and self.rows < 0:
             raise UsageError(f"rows must be a whole number from 0, not {self.rows!r}")
         _check_label(self)
+        _check_kinds(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Schema":
@@ -72,12 +75,13 @@ class Schema:
     @classmethod
     def from_dict(cls, document: Any) -> "Schema":
         """The schema a parsed schema file describes."""
-        document = mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "columns"))
+        document = mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "kinds", "columns"))
         if document.get("understudy", "schema") != "schema":
             raise UsageError("this is not a schema file: its first line should read `understudy: schema`")
         entries = document.get("columns")
         if not isinstance(entries, Mapping) or not entries:
             raise UsageError("the schema needs `columns:` with one line for each column, such as `age: {kind: ...}`")
+        refuse_open(entries)
         label = reference(document.get("label"), "label", "positive")
         unit = reference(document.get("unit"), "unit", "max_rows")
         max_rows = unit.get("max_rows", 1)
@@ -93,6 +97,7 @@ class Schema:
             unit=unit.get("column"),
             max_rows_per_unit=max_rows,
             rows=rows,
+            kinds=PaidKinds.from_entry(document.get("kinds")),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,6 +111,8 @@ class Schema:
                 document["label"]["positive"] = self.positive
         if self.unit is not None:
             document["unit"] = {"column": self.unit, "max_rows": self.max_rows_per_unit}
+        if self.kinds is not None:
+            document["kinds"] = self.kinds.entry()
         document["columns"] = {column.name: column_entry(column) for column in self.columns}
         return document
 
@@ -223,6 +230,18 @@ def _check_unit(schema: Schema) -> None:
         )
     if schema.max_rows_per_unit < 1:
         raise UsageError(f"unit: max_rows must be at least 1, not {schema.max_rows_per_unit}")
+
+
+def _check_kinds(schema: Schema) -> None:
+    # Votes of single rows say nothing about persons with many rows, and the other way round: no price carries over.
+    if schema.kinds is not None and schema.kinds.unit != schema.unit:
+        voted, declared = (
+            "one row" if unit is None else f"column {unit!r}" for unit in (schema.kinds.unit, schema.unit)
+        )
+        raise UsageError(
+            f"the kinds of columns were found for the unit {voted}, but the schema protects {declared}; keep that unit, or "
+            "draft the schema again for this one"
+        )
 
 
 def _check_label(schema: Schema) -> None:

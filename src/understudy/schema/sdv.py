@@ -1,21 +1,18 @@
 """Import of SDV metadata (JSON), the most widespread description of a table.
 
 SDV describes kinds but neither bounds nor categories, so those become `estimate`, unless the metadata lists them
-(`order`). Everything that names a person becomes an identifier: regenerated, never learned. What we cannot place is
-refused by name. Nothing says whether a value may be missing, so every learned column may.
+(`order`). Everything that names a person becomes an identifier: regenerated, never learned. The sdtype `unknown` stays open
+(`?`); what we cannot place is refused by name. Nothing says whether a value may be missing, so every learned column may.
 Reads the single-table layout (`SINGLE_TABLE_V1`) and the layout with `tables` (`V1`, `MULTI_TABLE_V1`).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from understudy.errors import UsageError
-from understudy.schema.columns import NUMERIC, Column, require_kind
-from understudy.schema.schema import Schema
+from understudy.schema.columns import Column, require_kind
+from understudy.schema.sketch import ASK, Entry
 from understudy.schema.types import Kind
-
-SHARE_FROM = 9  # from this many estimated bounds of one kind on, they share one estimate
 
 # Sdtypes that describe persons and their things; SDV's documentation calls them PII or "domain-specific".
 PERSONAL = frozenset(
@@ -33,8 +30,17 @@ _REPRESENTATIONS = {
 }
 
 
-def from_sdv(metadata: Any, table: str | None = None) -> Schema:
-    """The schema that SDV metadata describes; `table` chooses one when there are several."""
+def is_sdv(content: Any) -> bool:
+    """Whether a parsed file looks like SDV metadata."""
+    if not isinstance(content, Mapping):
+        return False
+    columns = content.get("columns")
+    described = isinstance(columns, Mapping) and any(isinstance(c, Mapping) and "sdtype" in c for c in columns.values())
+    return described or "METADATA_SPEC_VERSION" in content or isinstance(content.get("tables"), Mapping)
+
+
+def from_sdv(metadata: Any, table: str | None = None) -> list[Entry]:
+    """The columns that SDV metadata describe; `table` chooses one table when there are several."""
     if not isinstance(metadata, Mapping):
         raise UsageError("this is not SDV metadata: a JSON object with `columns` or `tables` is expected")
     described = _one_table(metadata, table)
@@ -45,24 +51,7 @@ def from_sdv(metadata: Any, table: str | None = None) -> Schema:
     keys = set(keys if isinstance(keys, list) else [keys]) | {described.get("sequence_key")}
     alternates = described.get("alternate_keys")
     keys |= {k for k in (alternates if isinstance(alternates, list) else []) if isinstance(k, str)}
-    columns = tuple(_column(str(name), entry, str(name) in keys) for name, entry in entries.items())
-    return Schema(columns=share_estimates(columns))
-
-
-def share_estimates(columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Let many columns of one numeric kind share one estimate, since each separate one takes its part of the budget."""
-    counts = {kind: sum(c.estimate is not None and c.kind == kind for c in columns) for kind in NUMERIC}
-    taken = {c.name for c in columns}
-
-    def shared(column: Column) -> Column:
-        if column.estimate is None or counts.get(column.kind, 0) < SHARE_FROM:
-            return column
-        group = f"all {column.kind}"
-        while group in taken:
-            group += " columns"
-        return replace(column, estimate=group)
-
-    return tuple(shared(c) for c in columns)
+    return [_entry(str(name), entry, str(name) in keys) for name, entry in entries.items()]
 
 
 def _one_table(metadata: Mapping[str, Any], wanted: str | None) -> Mapping[str, Any]:
@@ -82,6 +71,12 @@ def _one_table(metadata: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
     if not isinstance(tables[name], Mapping):
         raise UsageError(f"the SDV metadata of table {name!r} are not understood")
     return tables[name]
+
+
+def _entry(name: str, entry: Any, is_key: bool) -> Entry:
+    if isinstance(entry, Mapping) and entry.get("sdtype") == "unknown" and not is_key:
+        return Entry(name=name, note=ASK)
+    return Entry(name=name, column=_column(name, entry, is_key))
 
 
 def _column(name: str, entry: Any, is_key: bool) -> Column:

@@ -100,7 +100,7 @@ FAMILIES: dict[Kind, tuple[str, ...]] = {
     "boolean": ("boolean", "integer", "float"),
     "datetime": ("datetime",),
     "image": ("pixels",),
-    "identifier": ("integer", "float", "string"),
+    "identifier": ("integer", "string"),
 }
 
 

@@ -1,4 +1,5 @@
-"""Exact answers to single questions: one file per question, each adds up whole numbers over blocks of rows, then adds noise once.
+"""Exact answers to single questions: one file per question, each adds up whole numbers over blocks of rows, then adds
+noise once.
 
     start(question, ...)            the sums of no rows
     add(question, total, block)     the same with the rows of one block (whole units) added

@@ -1,6 +1,7 @@
 """The exponential mechanism over marginals (`understudy.questions.choices`), exact on integer scores.
 
-The exact counts are those of `counts.py`; the curator keeps them, because choices look at the same marginals again and again.
+The exact counts are those of `counts.py`; the curator keeps them, because choices look at the same marginals again
+and again.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Exact sums of products of clipped vectors on an integer grid (`understudy.questions.products`).
 
-A piece of 2^13 rows adds up to less than 2^13 G^2 = 2^43 in floating point, exactly, and pieces are added as 64-bit integers.
+A piece of 2^11 rows adds up to less than 2^11 G^2 = 2^41 in floating point, exactly, and pieces are added as 64-bit
+integers.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from understudy.private.noise import NoiseSource
 from understudy.questions import Products
 from understudy.questions.products import GRID
 
-PIECE = 8192
+PIECE = 2048
 
 
 def start(question: Products, width: int) -> Any:

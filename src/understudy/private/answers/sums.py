@@ -9,7 +9,8 @@ from understudy.private.noise import NoiseSource
 from understudy.questions import Sums
 from understudy.questions.sums import GRID
 
-PIECE = 4096  # rows at a time, so that their vectors stay in the processor's cache
+PIECE = 1024  # rows at a time, so that their vectors stay in the processor's cache
+FEW_GROUPS = 16  # are added up by a matrix product, others by sorting
 FINE = 2.0**32  # steps in which rows of one unit are added up: exact below 2^21 rows
 
 
@@ -41,7 +42,8 @@ def on_grid(vectors: Any, owner: Any = None, grid: int = GRID) -> Any:
     norm is at most `grid`, exactly. Without `owner` every row is its own; with one, no row is longer than 1 (`clipped_rows`).
     """
     if owner is None:
-        steps = np.trunc(clipped_rows(vectors) * grid)
+        steps = clipped_rows(vectors, grid)
+        np.trunc(steps, out=steps)
         lengths = row_lengths(steps)
     else:
         # Whole numbers again, rounded up: a unit's length does not depend on the order of its rows and is never too short.
@@ -54,21 +56,19 @@ def on_grid(vectors: Any, owner: Any = None, grid: int = GRID) -> Any:
     return steps
 
 
-def sound(vectors: Any) -> Any:
-    return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def clipped_rows(vectors: Any) -> Any:
-    """Every row clipped to norm 1, by itself."""
-    finite = sound(vectors)
+def clipped_rows(vectors: Any, norm: float = 1.0) -> Any:
+    """Every row clipped to norm 1, by itself, times `norm`; what is no number counts as 0."""
+    sound = np.isfinite(vectors)
+    if not sound.all():
+        vectors = np.where(sound, vectors, 0.0)
     with np.errstate(over="ignore"):  # a vector too long for its square is scaled to nothing
-        return finite / np.sqrt(np.maximum(row_lengths(finite), 1.0))[:, None]
+        return vectors * (norm / np.sqrt(np.maximum(row_lengths(vectors), 1.0)))[:, None]
 
 
 def add_groups(total: Any, groups: Any, steps: Any) -> None:
     """Row by row into its group. Products with 0 and 1 of whole numbers that add up to less than 2^53 are exact in any order."""
-    if total.shape[0] == 1:
-        total[0] += steps.sum(axis=0).astype(np.int64)
+    if total.shape[0] <= FEW_GROUPS:
+        total += (np.eye(total.shape[0])[groups].T @ steps).astype(np.int64)
     elif len(steps):
         order = np.argsort(groups, kind="stable")
         present, first = np.unique(groups[order], return_index=True)
@@ -78,8 +78,8 @@ def add_groups(total: Any, groups: Any, steps: Any) -> None:
 def per_unit_and_group(vectors: Any, groups: Any, units: Any, average: bool = False) -> tuple[Any, Any, Any]:
     """Add up the rows of each (unit, group), each clipped to norm 1; returns the sums, their groups and the number of their unit.
 
-    Rows are added as whole multiples of 1 / FINE, so that sums do not depend on the order of rows. With `average` every row counts
-    1 / (rows of its unit), so that a unit's weights add up to 1 over all groups.
+    Rows are added as whole multiples of 1 / FINE, so that sums do not depend on the order of rows. With `average` every row
+    counts 1 / (rows of its unit), so that a unit's weights add up to 1 over all groups.
     """
     whole = np.trunc(clipped_rows(vectors) * FINE)
     order = np.lexsort((groups, units))

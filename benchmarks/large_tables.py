@@ -1,0 +1,163 @@
+"""Tables larger than memory: time and peak memory of whole fits, beside a bare PyArrow scan of the same columns.
+
+    python -m benchmarks.large_tables make --rows 1000000 --out DIR         writes DIR/rows-1000000.parquet and its schema
+    python -m benchmarks.large_tables run  --rows 1000000 --out DIR --method mst [--unit]
+
+The table has 30 columns of mixed kinds: 12 numbers (normal, skewed, with gaps), 6 whole numbers, 9 categories of 2 to 40 values,
+2 booleans and a class label that depends on some of them; with --unit three rows of each person stand anywhere in the file.
+Every fit runs in a process of its own. Printed: seconds, peak memory (all of the process, JAX included), questions that passed over
+the table, seconds of a bare scan, and the ratio per question.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+GROUP = 250_000  # rows in a row group
+CATEGORIES = (2, 3, 4, 5, 8, 10, 12, 20, 40)
+
+
+def chunk(rows: int, first: int, persons: int | None, rng: np.random.Generator) -> pa.Table:
+    """Some rows: a hidden class and two hidden numbers link the columns."""
+    y = rng.random(rows, np.float32) < 0.3
+    hidden = rng.standard_normal((2, rows), np.float32) + y
+    columns: dict[str, Any] = {}
+    for i in range(12):
+        value = rng.standard_normal(rows, np.float32) + hidden[i % 2] * (0.3 + 0.1 * i)
+        value = np.exp(value) if i % 4 == 3 else value
+        columns[f"number{i}"] = pa.array(value, mask=rng.random(rows, np.float32) < 0.02 if i % 3 == 0 else None)
+    for i in range(6):
+        columns[f"whole{i}"] = np.clip(np.rint(40 + 12 * hidden[i % 2] + 3 * i), 0, 100).astype(np.int16)
+    for i, size in enumerate(CATEGORIES):
+        share = np.clip((hidden[i % 2] + 4) / 10 + 0.2 * rng.standard_normal(rows, np.float32), 0, 0.999)
+        names = pa.array([f"value {number}" for number in range(size)])
+        columns[f"kind{i}"] = pa.DictionaryArray.from_arrays((share * size).astype(np.int8), names)
+    columns["flag0"], columns["flag1"] = hidden[0] > 1, rng.random(rows, np.float32) < 0.1
+    columns["outcome"] = pa.DictionaryArray.from_arrays(y.astype(np.int8), pa.array(["no", "yes"]))
+    if persons is not None:
+        columns["person"] = rng.integers(0, persons, rows)
+    return pa.table(columns)
+
+
+def schema_of(unit: bool) -> Any:
+    from understudy.schema import Column, Schema
+
+    columns = [
+        Column(name=f"number{i}", kind="continuous", lower=0 if i % 4 == 3 else -8, upper=400 if i % 4 == 3 else 10,
+               missing=i % 3 == 0, dtype="float")
+        for i in range(12)
+    ]  # fmt: skip
+    columns += [Column(name=f"whole{i}", kind="integer", lower=0, upper=100, dtype="int16") for i in range(6)]
+    columns += [
+        Column(name=f"kind{i}", kind="categorical", categories=tuple(f"value {n}" for n in range(size)))
+        for i, size in enumerate(CATEGORIES)
+    ]
+    columns += [Column(name="flag0", kind="boolean"), Column(name="flag1", kind="boolean")]
+    columns += [Column(name="outcome", kind="categorical", categories=("no", "yes"))]
+    if unit:
+        columns += [Column(name="person", kind="identifier")]
+    return Schema(
+        columns=tuple(columns), label="outcome", unit="person" if unit else None, max_rows_per_unit=3 if unit else 1
+    )
+
+
+def table_path(out: str, rows: int, unit: bool) -> Path:
+    return Path(out) / f"rows-{rows}{'-unit' if unit else ''}.parquet"
+
+
+def make(rows: int, out: str, unit: bool) -> None:
+    path, rng, writer = table_path(out, rows, unit), np.random.default_rng(0), None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for first in range(0, rows, 1_000_000):
+        part = chunk(min(1_000_000, rows - first), first, rows // 3 if unit else None, rng)
+        writer = writer or pq.ParquetWriter(path, part.schema, compression="snappy")
+        writer.write_table(part, row_group_size=GROUP)
+    if writer is not None:
+        writer.close()
+    say(f"{path}: {rows:,} rows, {path.stat().st_size / 1e9:.2f} GB")
+
+
+def bare_scan(path: Path, columns: list[str]) -> float:
+    """Seconds to read the columns in batches, on as many threads as PyArrow takes."""
+    started = time.monotonic()
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(65_536, columns=columns):
+            assert batch.num_rows >= 0
+    return time.monotonic() - started
+
+
+def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> None:
+    """In a process of its own: one fit, its figures as JSON on the last line."""
+    import understudy as us
+    from understudy.private import passes
+
+    asked = 0
+    inner = passes.add_up
+
+    def counted(parts: Any, start: Any, add: Any, told: Any = None) -> Any:
+        nonlocal asked
+        asked += 1
+        return inner(parts, start, add, told)
+
+    from understudy.private import curator
+
+    vars(curator)["add_up"] = counted
+    schema = schema_of(unit)
+    started = time.monotonic()
+    us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(folder) / "checkpoint")
+    spent = time.monotonic() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    say(json.dumps({"seconds": spent, "peak_gb": peak, "passes": asked}))
+
+
+def run(rows: int, out: str, method: str, unit: bool, options: str) -> dict[str, Any]:
+    path = table_path(out, rows, unit)
+    if not path.is_file():
+        raise SystemExit(f"{path} is missing; write it with: python -m benchmarks.large_tables make --rows {rows}")
+    columns = list(schema_of(unit).names)
+    scan = bare_scan(path, columns)
+    words = [sys.executable, "-m", "benchmarks.large_tables", "fit", str(path), method, str(int(unit)), options, out]
+    said = subprocess.run(words, check=True, capture_output=True, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    found = json.loads(said.stdout.splitlines()[-1])
+    scan = min(scan, bare_scan(path, columns))
+    found |= {"rows": rows, "method": method, "unit": unit, "scan": scan}
+    found["ratio"] = found["seconds"] / max(found["passes"], 1) / scan
+    return found
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=("make", "run", "fit"))
+    parser.add_argument("rest", nargs="*")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--out", default="large")
+    parser.add_argument("--method", default="mst")
+    parser.add_argument("--options", default="{}", help="method options as JSON")
+    parser.add_argument("--unit", action="store_true")
+    given = parser.parse_args()
+    if given.task == "make":
+        make(given.rows, given.out, given.unit)
+    elif given.task == "fit":
+        path, method, unit, options, folder = given.rest
+        fit_once(path, method, unit == "1", options, folder)
+    else:
+        say(json.dumps(run(given.rows, given.out, given.method, given.unit, given.options)))
+
+
+if __name__ == "__main__":
+    main()

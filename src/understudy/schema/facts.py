@@ -1,0 +1,143 @@
+"""What may be known of a table without looking at a row: its file, its header, its declared types.
+
+These are facts about the *file* or frame, so whatever is wrong with them is refused in one line (`UsageError`) that names a
+file, a column of the schema or a position, and never quotes the file's own text: the line taken for a header may be a row.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from understudy.errors import UsageError
+from understudy.schema.cells import number
+from understudy.schema.columns import Column
+from understudy.schema.csv_rows import SUFFIXES, read_header
+from understudy.schema.parquet_rows import damaged
+from understudy.schema.types import family, value_type
+
+_ACCEPTED = {  # families of a typed source that a kind can be read from
+    "continuous": ("integer", "float", "boolean"),
+    "integer": ("integer", "float", "boolean"),
+    "ordinal": ("string", "integer", "float", "boolean"),
+    "categorical": ("string", "integer", "float", "boolean"),
+    "boolean": ("boolean", "integer", "float", "string"),
+    "datetime": ("datetime", "string"),
+    "image": ("pixels",),
+    "identifier": ("integer", "string", "boolean", "datetime"),
+}
+_WORDS = {
+    "integer": "whole numbers",
+    "float": "numbers",
+    "boolean": "true/false",
+    "string": "text",
+    "datetime": "dates",
+    "pixels": "lists of whole numbers",
+}
+
+
+def file_format(path: str | os.PathLike[str]) -> str:
+    """`csv`, `parquet` or `npz`, by the ending of the name; `folder` for a folder."""
+    if Path(path).is_dir():
+        return "folder"
+    name = Path(path).name.lower()
+    if name.endswith(".npz"):
+        return "npz"
+    if name.endswith(tuple(SUFFIXES)):
+        return "csv"
+    if name.endswith((".parquet", ".pq")):
+        return "parquet"
+    raise UsageError(f"{str(path)!r}: the name of a table must end in .csv, .tsv (or .gz of these) or .parquet")
+
+
+def require_file(path: str | os.PathLike[str], *, folder: bool = False) -> None:
+    file = Path(path)
+    if not file.exists():
+        raise UsageError(f"table {str(path)!r} does not exist")
+    if folder:
+        return
+    if not file.is_file():
+        raise UsageError(f"table {str(path)!r} is not a file")
+    try:
+        with file.open("rb"):
+            pass
+    except OSError as error:
+        raise UsageError(f"table {str(path)!r} cannot be read: {error.strerror}") from None
+    if file.stat().st_size == 0:
+        raise UsageError(f"table {str(path)!r} is empty")
+
+
+def parquet_schema(path: str | os.PathLike[str]) -> pa.Schema:
+    """Names and types of a Parquet file; no row is read."""
+    require_file(path)
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowException, OSError):
+        raise damaged(path) from None
+
+
+def csv_header(path: str | os.PathLike[str]) -> list[str]:
+    """The names in the first line of a CSV file."""
+    require_file(path)
+    return read_header(path)[0]
+
+
+def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
+    """Refuse what cannot be a header when no schema tells the names; positions only, the line may be a row."""
+    hint = "does the file have a header line?"
+    for index, field in enumerate(header):
+        if not field.strip():
+            raise UsageError(f"table {str(path)!r}: column {index + 1} has no name; {hint}")
+        if field in header[:index]:
+            first = header.index(field) + 1
+            raise UsageError(f"table {str(path)!r}: columns {first} and {index + 1} have the same name; {hint}")
+    if all(number(field) == number(field) for field in header):
+        counted = [str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))]
+        if header not in counted:
+            raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers")
+
+
+def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]:
+    """Where each wanted column stands among the names found; names that are not text are compared as text."""
+    where: dict[str, int] = {}
+    twice: set[str] = set()
+    for index, name in enumerate(found):
+        text = name if isinstance(name, str) else str(name)
+        if text in where:
+            twice.add(text)
+        where[text] = index
+    absent = [name for name in wanted if name not in where]
+    if absent:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        hint = "; does the table have a header line?" if len(absent) == len(wanted) else ""
+        raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
+    for name in wanted:
+        if name in twice:
+            raise UsageError(f"column {name!r} appears twice in the table; rename one of them")
+    return {name: where[name] for name in wanted}
+
+
+def check_types(found: pa.Schema, columns: Iterable[Column]) -> None:
+    """Refuse a typed table whose declared types cannot be read as the columns' kinds."""
+    for column in columns:
+        stored = found.field(column.name).type
+        kind = family(stored)
+        if kind == "other":
+            raise column.problem(f"the table holds {stored} there, which is not supported")
+        if column.kind == "identifier" and kind == "float":
+            refuse_float_identifier(column, stored)
+        elif kind != "nothing" and kind not in _ACCEPTED[column.kind]:
+            raise column.problem(f"the table holds {_WORDS[kind]} there, but the schema says {column.kind}")
+
+
+def refuse_float_identifier(column: Column, stored: pa.DataType) -> None:
+    """Floats name nobody, since long numbers run together in them; whole decimals do."""
+    exact = value_type(stored)
+    if not pa.types.is_decimal(exact) or exact.scale > 0:
+        raise column.problem(
+            "the table holds floating-point numbers there, in which long identifiers run together; "
+            "pass the file, or read it with dtype=str"
+        )

@@ -1,0 +1,55 @@
+"""Checks name columns and causes, never values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy.errors import UsageError
+from understudy.schema import Codec, Column, Schema, check
+
+CHECKED = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=100),
+        Column(name="town", kind="categorical", categories=("a", "b")),
+        Column(name="day", kind="datetime", lower="2010-01-01", upper="2011-01-01", missing=True),
+        Column(name="low", kind="continuous", lower=0.1, upper=1, dtype="float"),
+    )
+)
+FITS = pd.DataFrame(
+    {"age": [1, 2], "town": ["a", "b"], "day": pd.to_datetime(["2010-06-01", None]), "low": np.float32([0.1, 1])}
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("age", [1, 777], "outside lower and upper"),
+        ("age", [1, None], "missing"),
+        ("age", [1, 2.5], "not whole"),
+        ("age", ["1", "q777"], "numbers"),
+        ("age", [1.0, np.inf], "infinite"),
+        ("town", ["a", "q777"], "not among its categories"),
+        ("town", ["a", None], "missing"),
+        ("day", ["2010-06-01", "q777"], "ISO dates"),
+        ("day", ["2010-06-01", "1777-01-01"], "outside"),
+    ],
+)
+def test_check_names_the_column_and_the_cause_but_no_value(column, values, words):
+    assert check(FITS, CHECKED) == []
+    frame = FITS.assign(**{column: pd.Series(values, dtype=object)})
+    found = check(frame, CHECKED)
+    assert len(found) == 1
+    assert found[0].startswith(f"column {column!r}: ")
+    assert words in found[0]
+    assert "777" not in found[0]
+
+
+def test_check_sees_other_columns_and_in_strict_mode_order_and_types():
+    assert check(FITS.assign(more=1), CHECKED) == ["column 'more': not in the schema; it will be ignored"]
+    with pytest.raises(UsageError, match="'town'"):
+        check(FITS.drop(columns="town"), CHECKED)
+    exact = Codec(CHECKED).decode(np.full((2, 5), 0.25, np.float32), np.zeros(2, np.int32))
+    assert check(exact, CHECKED, strict=True) == []
+    assert "order" in check(exact[exact.columns[::-1]], CHECKED, strict=True)[0]
+    assert check(exact.astype({"age": "int8"}), CHECKED, strict=True) == ["column 'age': its type is not int64"]
+    assert check(exact.astype({"low": "float64"}), CHECKED, strict=True) == ["column 'low': its type is not float"]
