@@ -29,10 +29,10 @@ def parse_where(where: Where, schema: Schema) -> int | None:
     if column.kind != "boolean" and column.categories is None:
         raise UsageError(f"where: label {name!r} is {column.kind}; conditions need a label with classes")
     for index, outcome in enumerate(column.outcomes):
-        spellings = {str(outcome)} if outcome is not None else set()
-        if column.kind == "boolean" and outcome is not None:
+        spellings = {str(outcome)}
+        if column.kind == "boolean":
             spellings |= {("false", "true")[index], str(index)}
-        if str(wanted) in spellings or (wanted is None and outcome is None):
+        if str(wanted) in spellings:
             return index
     shown = [str(outcome) for outcome in column.outcomes]
     known = ", ".join(shown[:10]) + (", ..." if len(shown) > 10 else "")

@@ -115,7 +115,6 @@ def test_conditions_find_the_label_and_its_value_by_the_way_it_is_written():
     assert parse_where({"a=b": 0}, table("categorical", categories=(0, 1))) == 0
     assert parse_where("a=b=>50K", table("categorical", categories=("<=50K", ">50K"))) == 1
     assert parse_where("a=b=other", table("categorical", categories=("x", "y"), other=True)) == 2
-    assert parse_where({"a=b": None}, table("categorical", categories=("x", "y"), missing=True)) == 2
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64"])
