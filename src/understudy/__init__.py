@@ -1,9 +1,9 @@
 """Understudy: stand-ins for sensitive tables, with a differential-privacy guarantee that survives an audit.
 
-    import pandas as pd, understudy as us
+    import understudy as us
 
     schema = us.Schema.load("patients.yaml")
-    model = us.PateGan(epsilon=1.0, delta=1e-5).fit(pd.read_csv("patients.csv"), schema)
+    model = us.PateGan(epsilon=1.0, delta=1e-5).fit("patients.csv", schema)
     fake = model.sample(10_000)
 
 The public surface is the table below. Each name is imported on first use, so that `import understudy` and

@@ -61,6 +61,7 @@ class Comparison:
     chosen: str | None  # by the paid choice
     choice_epsilon: float | None  # for the held-out people
     both_epsilon: float | None  # for somebody in both tables
+    void_reason: str = ""  # why the choice has no guarantee: its noise was seeded
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,17 +72,19 @@ class Comparison:
         said = [
             f"{len(self.entries)} models together cost epsilon {self.epsilon:.4g}, delta {self.delta:g}, and protect "
             f"{self.unit}: publish any or all of them",
-            f"each fit had epsilon {share:.4g}; one method alone, chosen by public facts (--method auto), could have "
+            f"each fit had epsilon {share:.4g}; one method alone, chosen by public facts (the adviser), could have "
             "had all of it",
         ]
         if self.chosen is None:
             return [
                 *said,
                 "choosing one by its figures on real rows is a release of its own that nothing above pays for; "
-                "--real FILE makes a paid choice on held-out rows of other people",
+                "real=FILE makes a paid choice on held-out rows of other people",
             ]
+        void = [f"NOT A VALID GUARANTEE of the choice: {self.void_reason}"] if self.void_reason else []
         return [
             *said,
+            *void,
             f"chosen on the held-out rows: {self.chosen}; that cost the held-out people epsilon {self.choice_epsilon:.4g}, "
             f"the people of the table nothing more, and somebody in both {self.both_epsilon:.4g} in all",
         ]
@@ -93,7 +96,7 @@ def split(methods: Sequence[str], schema: Schema, budget: Budget) -> tuple[list[
     from understudy.accounting.gaussian import mu
 
     if len(set(methods)) != len(methods) or len(methods) < 2:
-        raise UsageError("--methods: name at least two different methods, e.g. --methods mst,mean-embedding")
+        raise UsageError("methods: name at least two different methods, e.g. mst and mean-embedding")
     share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(methods) ** 0.5, budget.delta)
     while True:
         # mu / sqrt(m) is exact for Gaussian releases; others (categories with their own delta) need a little less
@@ -101,7 +104,7 @@ def split(methods: Sequence[str], schema: Schema, budget: Budget) -> tuple[list[
         plans = [estimator.plan(schema) for estimator in estimators]
         for plan in plans:
             if not plan.valid:
-                raise UsageError(f"--methods: {plan.method} has no valid guarantee ({plan.void_reason}); leave it out")
+                raise UsageError(f"methods: {plan.method} has no valid guarantee ({plan.void_reason}); leave it out")
         together = price([charge.event for plan in plans for charge in plan.charges], budget.delta)
         if together <= budget.epsilon:
             return estimators, together
@@ -121,11 +124,14 @@ def compare(
     progress: Callable[[dict[str, Any]], None] | None = None,
     noise: NoiseSource | None = None,
 ) -> Comparison:
-    """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again."""
+    """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again.
+
+    `noise` is the choice's; other than the operating system's it voids the choice, and the result says so.
+    """
     budget = Budget(epsilon, delta)
     if real is not None and schema.label_kind not in ("binary", "multiclass"):
         raise UsageError(
-            "--real: a choice is made by predicting a class label, and the schema names none; publish all models"
+            "real: a choice is made by predicting a class label, and the schema names none; publish all models"
         )
     estimators, together = split(methods, schema, budget)
     folder = Path(out)
@@ -136,8 +142,9 @@ def compare(
     if earlier is not None:
         return earlier  # a second choice would be a second release
     chosen = choice_epsilon = both = None
+    source = noise or SecureNoise()
     if real is not None:
-        number, charged = choose(models, real, schema, budget, noise or SecureNoise(), folder / CHOICE_LEDGER)
+        number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER)
         chosen, choice_epsilon = methods[number], price([charged], delta)
         events = [charge.event for model in models for charge in model.plan.charges]
         both = price([*events, charged], delta)
@@ -149,6 +156,7 @@ def compare(
         chosen=chosen,
         choice_epsilon=choice_epsilon,
         both_epsilon=both,
+        void_reason=source.void_reason if real is not None else "",
     )
     write_json(folder / RESULT, found.to_dict())
     return found
@@ -176,7 +184,7 @@ def check_same(folder: Path, estimators: Sequence[Estimator], schema: Schema) ->
     if path.exists():
         if json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(wanted)):
             raise UsageError(
-                f"--out {str(folder)!r} holds another comparison; use the same methods and budget, or another name"
+                f"out: {str(folder)!r} holds another comparison; use the same methods and budget, or another name"
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -189,6 +197,13 @@ def _fit(estimator: Estimator, data: Any, schema: Schema, folder: Path, seed: in
         return load(target)  # paid for and finished by an earlier run
     checkpoint = folder / f"{estimator.method}.checkpoint"
     resume = Checkpoint(checkpoint).exists()
+    spent = Checkpoint(checkpoint).spent(estimator.delta)
+    if spent and not resume:
+        raise UsageError(
+            f"out: the fit of {estimator.method} in {str(folder)!r} ended before its first round and had charged epsilon "
+            f"{spent:.4g} at delta {estimator.delta:g}; fitting it again would exceed the total of this comparison. Keep the "
+            "folder as the record, and begin another under another name, whose cost comes on top"
+        )
     estimator.seed = seed
     return estimator.fit(data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=target).fitted
 

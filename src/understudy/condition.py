@@ -17,7 +17,7 @@ def parse_where(where: Where, schema: Schema) -> int | None:
     if where is None:
         return None
     if schema.label is None:
-        raise UsageError("where needs a class label, and this model was fitted without one")
+        raise UsageError("where: a class label is needed, and this model was fitted without one")
     name, column = schema.label, schema.column(schema.label)
     # A column name may contain '=', so match the known name and not the first sign.
     if isinstance(where, str) and where.startswith(f"{name}="):
@@ -25,7 +25,7 @@ def parse_where(where: Where, schema: Schema) -> int | None:
     elif not isinstance(where, str) and list(where) == [name]:
         wanted = where[name]
     else:
-        raise UsageError(f"where {where!r} must read {name}=VALUE: conditions are on the label {name!r}")
+        raise UsageError(f"where={where!r} must read {name}=VALUE: conditions are on the label {name!r}")
     if column.kind != "boolean" and column.categories is None:
         raise UsageError(f"where: label {name!r} is {column.kind}; conditions need a label with classes")
     for index, outcome in enumerate(column.outcomes):

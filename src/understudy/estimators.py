@@ -27,7 +27,7 @@ METHODS = {
 def method(name: str) -> Any:
     """The estimator class called `name`."""
     if name not in METHODS:
-        raise UsageError(f"--method {name!r} is unknown; choose auto or one of {', '.join(METHODS)}")
+        raise UsageError(f"method: {name!r} is unknown; choose one of {', '.join(METHODS)}")
     module, attribute = METHODS[name].split(":")
     return getattr(import_module(module), attribute)
 

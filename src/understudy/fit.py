@@ -6,16 +6,19 @@ Every step goes through the curator, which charges the ledger before it answers.
 round, epsilon, the generator's own figures) are public values or functions of released ones.
 """
 
+import platform
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from understudy import __version__
 from understudy.accounting import Ledger, Plan
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
@@ -81,7 +84,7 @@ def fit(
         table = PrivateTable(data, schema)
         seed = secrets.randbits(32) if estimator.seed is None else estimator.seed
         if store is not None:
-            store.create()
+            store.create(plan.budget.delta)
         table.open(None if store is None else store.folder, told=told.share("read"))
         ledger = Ledger(plan, store.ledger_path if store else None)
         curator = Curator(table, schema, ledger, noise, told=told.passes)
@@ -198,25 +201,45 @@ def as_arrays(hints: Any) -> Any:
 
 
 def fingerprint(plan: Plan, schema: Schema) -> dict[str, Any]:
-    """What must be the same on resume; another JAX may round votes otherwise, and repeat a chunk with other answers."""
-    return {"plan": plan.to_dict(), "schema": schema.fingerprint(), "jax": jax.__version__}
+    """What must be the same on resume: another version or device may round otherwise and repeat a chunk with other answers."""
+    device = jax.devices()[0]
+    return {
+        "plan": plan.to_dict(),
+        "schema": schema.fingerprint(),
+        "version of understudy": __version__,
+        "version of JAX": jax.__version__,
+        "version of jaxlib": version("jaxlib"),
+        "device": f"{device.platform} {device.device_kind} {platform.machine()}",
+    }
 
 
 def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool) -> dict[str, Any] | None:
     """The record of an interrupted fit, if there is one and it is the same fit."""
-    if not resume:
-        if store is not None and store.exists():
-            raise UsageError(
-                f"{str(store.folder)!r} holds an unfinished fit that has spent budget; go on with --resume, or delete "
-                "the folder to give it up (what it showed on the screen was paid for all the same)"
-            )
-        return None
     if store is None:
-        raise UsageError("resume=True needs the checkpoint folder of the interrupted fit")
+        if resume:
+            raise UsageError("resume=True needs the checkpoint folder of the interrupted fit")
+        return None
     if not store.exists():
-        raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; run without --resume")
-    record = store.record()
-    wanted = fingerprint(plan, schema)
-    if {name: record.get(name) for name in wanted} != wanted:
-        raise UsageError("the checkpoint belongs to another plan, schema or version of JAX; use the same options")
+        store.refuse_spent(plan.budget.delta)
+        if resume:
+            raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; fit without resume=True")
+        return None
+    if not resume:
+        raise UsageError(
+            f"{str(store.folder)!r} holds an unfinished fit that has spent budget; go on with resume=True, or delete "
+            "the folder to give it up (what it showed on the screen was paid for all the same)"
+        )
+    record, wanted = store.record(), fingerprint(plan, schema)
+    other = [name for name, value in wanted.items() if record.get(name) != value]
+    if other:
+        raise UsageError(
+            f"the checkpoint in {str(store.folder)!r} was written under another {', '.join(other)}; resume=True goes on "
+            "only with what it was begun with"
+        )
     return record
+
+
+def left_behind(checkpoint: str | Path, delta: float) -> tuple[bool, float]:
+    """Of a fit that was stopped: whether it can be resumed, and the epsilon that its ledger holds."""
+    store = Checkpoint(checkpoint)
+    return store.exists(), store.spent(delta)

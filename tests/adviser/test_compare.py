@@ -1,18 +1,19 @@
 """A comparison spends its budget once, whatever is published of it, and its choice is paid for."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, total_points
 
 from understudy.accounting import Budget, LedgerError, Plan, epsilon
-from understudy.artifact import load
+from understudy.artifact import load, write_json
 from understudy.cli import run as command
 from understudy.compare import CHOICE_LEDGER, RESULT, compare, split
 from understudy.errors import UsageError
 from understudy.private import Curator, PrivateTable
-from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, total_points
 from understudy.private.noise import SeededNoise
 from understudy.schema import Codec, Column, Encoded, Schema
 
@@ -72,6 +73,46 @@ def test_models_are_kept_the_choice_is_made_once_and_the_price_is_said(tmp_path)
         compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
 
 
+def test_a_fit_that_died_in_its_opening_is_not_paid_from_the_same_total(tmp_path):
+    """What it charged is spent: a second fit of it would make the total untrue, so the comparison does not go on."""
+
+    def impatient(event):
+        if event["stage"] == "begin":
+            raise KeyboardInterrupt
+
+    out, options = tmp_path / "both", {"methods": METHODS, "epsilon": 1.0}
+    with pytest.raises(KeyboardInterrupt):
+        compare(table(100), SCHEMA, out=out, progress=impatient, **options)
+    dead = (out / "mst.checkpoint" / "ledger.jsonl").read_bytes()
+    with pytest.raises(UsageError, match="exceed the total of this comparison"):
+        compare(table(100), SCHEMA, out=out, **options)
+    assert (out / "mst.checkpoint" / "ledger.jsonl").read_bytes() == dead and not (out / RESULT).exists()
+
+
+def unmarked(found, folder):
+    """Where a choice with seeded noise is shown without its mark."""
+    shown = {
+        "dictionary": json.dumps(found.to_dict()),
+        "lines": " ".join(found.lines()),
+        "file": (folder / RESULT).read_text(),
+    }
+    return [place for place, text in shown.items() if "noise was seeded: void" not in text]
+
+
+def test_a_choice_with_seeded_noise_says_that_it_is_void(tmp_path):
+    seeded, secure = tmp_path / "seeded", tmp_path / "secure"
+    options = {"methods": METHODS, "epsilon": 3.0, "real": table(100, 1), "seed": 0}
+    found = compare(table(100), SCHEMA, out=seeded, noise=SeededNoise(0), **options)
+    assert unmarked(found, seeded) == []
+    again = compare(table(100), SCHEMA, out=seeded, **options)
+    assert again == found  # the mark stays with the choice
+    sound = compare(table(100), SCHEMA, out=secure, **options)
+    assert sound.void_reason == "" and len(unmarked(sound, secure)) == 3
+    mutant = replace(found, void_reason="")  # as it was: the noise source is asked for nothing
+    write_json(seeded / RESULT, mutant.to_dict())
+    assert len(unmarked(mutant, seeded)) == 3
+
+
 def test_points_are_clipped_so_that_no_judge_can_widen_the_sensitivity():
     rows = Encoded(np.zeros((3, 1), np.float32), np.zeros(3, np.int32))
     assert total_points(lambda _: np.array([1e9, -5.0, 10.4]), rows) == POINTS + 10
@@ -91,7 +132,7 @@ def test_a_choice_priced_for_less_than_a_units_points_is_refused():
 
 @pytest.mark.parametrize("names", [["mst"], ["mst", "mst"], ["mst", "magic"], ["mst", "pate-gan-as-published"]])
 def test_bad_lists_of_methods_are_refused(names, tmp_path):
-    with pytest.raises(UsageError, match="--method"):
+    with pytest.raises(UsageError, match="method"):
         compare(table(10), SCHEMA, methods=names, epsilon=1.0, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -113,3 +154,14 @@ def test_the_command(tmp_path, capsys):
     assert said["chosen"] is None
     assert command([*words[:-1], "--real", str(tmp_path / "absent.csv")]) == 2
     assert "--real" in capsys.readouterr().err
+    words[words.index("mst,independent")] = "mst"
+    assert command(words[:-1]) == 2
+    assert "--methods: name at least two" in capsys.readouterr().err
+
+
+def test_library_errors_name_arguments(tmp_path):
+    for options, start in (({"methods": ["mst"]}, "methods: "), ({"real": table(10)}, "real: ")):
+        schema = SCHEMA if "methods" in options else Schema(columns=SCHEMA.columns)
+        with pytest.raises(UsageError) as refused:
+            compare(table(10), schema, **{"methods": METHODS, "epsilon": 1.0, "out": tmp_path / "out"} | options)
+        assert str(refused.value).startswith(start) and "--" not in str(refused.value)

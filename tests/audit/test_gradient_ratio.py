@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from understudy.audit.attacks.gradient_ratio import WatchedGradient
-from understudy.questions.rounds import GradientQuery
 from understudy.private import SeededNoise
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
+from understudy.questions.rounds import GradientQuery
 from understudy.schema import Encoded
 
 ROUNDS = 2000

@@ -25,10 +25,10 @@ from understudy.audit.trace import (
     trace,
 )
 from understudy.errors import UsageError
-from understudy.questions.rounds import Judgement
 from understudy.private import SecureNoise
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards
+from understudy.questions.rounds import Judgement
 from understudy.recipes.pate_gan import PateGan
 from understudy.report import trace_page
 from understudy.schema import Column, Encoded, Schema

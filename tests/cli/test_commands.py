@@ -155,6 +155,29 @@ def test_fit_refuses_places_it_cannot_use(folder, tmp_path, capsys):
     assert "none.yaml" in refused(capsys, "fit", folder / "rows.csv", "--schema", "none.yaml", "--epsilon", "1")
 
 
+def test_fit_interrupted_in_its_opening_says_what_it_spent(folder, tmp_path, capsys, monkeypatch):
+    from understudy.cli import _progress
+
+    told = _progress.FitProgress.__call__
+
+    def impatient(self, event):
+        told(self, event)
+        if event["stage"] == "begin":
+            raise KeyboardInterrupt
+
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "1", "--out", tmp_path / "m"]
+    words += QUICK
+    with monkeypatch.context() as patch:
+        patch.setattr(_progress.FitProgress, "__call__", impatient)
+        code, _, err = command(capsys, *words)
+    assert code == 130
+    assert "--resume" not in err and "before the first round, epsilon 0." in err
+    for again in (words, [*words, "--resume"]):
+        said = refused(capsys, *again, "--quiet")
+        assert "had charged epsilon 0." in said and "move the folder away" in said and "=True" not in said
+    assert sorted(os.listdir(tmp_path)) == ["m.checkpoint"]
+
+
 def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypatch):
     from understudy.cli import _progress
 
@@ -173,6 +196,7 @@ def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypat
     assert code == 130
     assert "--resume" in err and err.endswith("error: interrupted\n")
     assert sorted(os.listdir(tmp_path)) == ["m.checkpoint"]
+    assert "go on with --resume, or delete" in refused(capsys, *words, "--quiet")
     code, out, err = command(capsys, *words, "--resume", "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)

@@ -13,7 +13,7 @@ from understudy.evaluate.metrics import dimension
 from understudy.evaluate.result import BANNER, OPTIMISTIC, Evaluation
 from understudy.evaluate.run import evaluate
 from understudy.evaluate.table import prepare
-from understudy.schema import Column, Schema
+from understudy.schema import Codec, Column, Schema
 
 QUICK = ("logistic", "tree")
 
@@ -200,3 +200,12 @@ def test_cells_are_matched_by_value_or_by_text():
 def test_wrong_options_name_the_way_out(options, words, patients, schema):
     with pytest.raises(UsageError, match=words):
         evaluate(patients(20, 3), patients(20, 2), schema, **options)
+
+
+def test_a_cell_means_the_same_to_fit_and_evaluation():
+    """`yes, no, t, TRUE` used to be 1, 0, 1, 1 to the fit and unknown, unknown, unknown, 1 to the evaluation."""
+    schema = Schema(columns=(Column(name="f", kind="boolean"), Column(name="n", kind="integer", lower=0, upper=9)))
+    frame = pd.DataFrame({"f": ["yes", "no", "t", "TRUE"], "n": ["1", " 2 ", "0x3", "4_0"]})
+    found, encoded = prepare(frame, schema), Codec(schema).encode(frame)
+    assert found.values["f"].tolist() == encoded.rows[:, 0].tolist() == [1, 0, 1, 1]
+    assert found.values["n"].tolist()[:2] == [1.0, 2.0] and np.isnan(found.values["n"][2:]).all()

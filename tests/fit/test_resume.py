@@ -3,19 +3,23 @@
 import json
 import shutil
 import stat
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+import understudy.fit as fitting
 import understudy.private.rounds as rounds
-from understudy.accounting import Ledger, LedgerError
-from understudy.accounting.ledger import entries_from_dict
+from understudy.accounting import Ledger, LedgerError, epsilon
+from understudy.accounting.ledger import charges_in, entries_from_dict
 from understudy.artifact import load
 from understudy.errors import UsageError
-from understudy.fit import fit
+from understudy.fit import fit, left_behind, resumable
 from understudy.private import SecureNoise, SeededNoise
+from understudy.private.checkpoint import Checkpoint
+from understudy.private.digest import digest
 
 from ..conformance.tables import GENERATORS, mixed_schema, mixed_table
 from .inside import opened
@@ -202,7 +206,7 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
 
 
 def test_a_fit_that_has_spent_budget_is_not_thrown_away(checkpoint):
-    with pytest.raises(UsageError, match="spent budget; go on with --resume, or delete"):
+    with pytest.raises(UsageError, match="spent budget; go on with resume=True, or delete"):
         fit(estimator(), "missing.csv", SCHEMA, checkpoint=checkpoint)
     assert (checkpoint / "state.safetensors").is_file()
 
@@ -211,22 +215,54 @@ def test_a_fit_that_has_spent_budget_is_not_thrown_away(checkpoint):
 
 
 @pytest.mark.parametrize(
-    "other,schema",
+    "other,schema,named",
     [
-        (estimator(rounds=4), SCHEMA),
-        (estimator(epsilon=2.0), SCHEMA),
-        (estimator(delta=1e-6), SCHEMA),
-        (estimator(hidden=5), SCHEMA),
-        (clone(GENERATORS["pate-gan-as-published"]), SCHEMA),
-        (estimator(), mixed_schema("grade")),
-        (estimator(), mixed_schema("sick", rows=60)),
+        (estimator(rounds=4), SCHEMA, "plan"),
+        (estimator(epsilon=2.0), SCHEMA, "plan"),
+        (estimator(delta=1e-6), SCHEMA, "plan"),
+        (estimator(hidden=5), SCHEMA, "plan"),
+        (clone(GENERATORS["pate-gan-as-published"]), SCHEMA, "plan"),
+        (estimator(), mixed_schema("grade"), "(plan, )?schema"),
+        (estimator(), mixed_schema("sick", rows=60), "(plan, )?schema"),
     ],
     ids=["rounds", "epsilon", "delta", "network", "method", "label", "rows"],
 )
-def test_another_fit_does_not_resume(checkpoint, other, schema):
-    with pytest.raises(UsageError, match="another plan, schema or version"):
+def test_another_fit_does_not_resume(checkpoint, other, schema, named):
+    with pytest.raises(UsageError, match=f"under another {named}.*resume=True goes on only with"):
         fit(other, mixed_table(), schema, checkpoint=checkpoint, resume=True)
     assert (checkpoint / "state.safetensors").is_file()
+
+
+MADE_WITH = ("version of understudy", "version of JAX", "version of jaxlib", "device")
+
+
+def accepted_from_elsewhere(checkpoint, plan):
+    """Which parts of the machinery may change between a fit and its resumption."""
+    written, found = (checkpoint / "record.json").read_text(), []
+    for name in MADE_WITH:
+        record = json.loads(written)
+        (checkpoint / "record.json").write_text(json.dumps(record | {name: f"not {record.get(name)}"}))
+        try:
+            resumable(Checkpoint(checkpoint), plan, SCHEMA, True)
+            found.append(name)
+        except UsageError as refused:
+            assert f"another {name};" in str(refused)
+    (checkpoint / "record.json").write_text(written)
+    return found
+
+
+def test_a_fit_resumes_only_with_what_it_was_begun_with(checkpoint, monkeypatch):
+    """Another version or device may round votes otherwise: the same noise on other votes would be a second answer."""
+    plan = estimator().plan(SCHEMA)
+    assert resumable(Checkpoint(checkpoint), plan, SCHEMA, True) is not None
+    assert accepted_from_elsewhere(checkpoint, plan) == []
+
+    def of_jax_alone(plan, schema):
+        """Mutant: the fingerprint that lacked our own version, jaxlib and the device."""
+        return {"plan": plan.to_dict(), "schema": schema.fingerprint(), "version of JAX": jax.__version__}
+
+    monkeypatch.setattr(fitting, "fingerprint", of_jax_alone)
+    assert accepted_from_elsewhere(checkpoint, plan) == [name for name in MADE_WITH if name != "version of JAX"]
 
 
 def test_resume_needs_a_checkpoint(tmp_path):
@@ -237,12 +273,66 @@ def test_resume_needs_a_checkpoint(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fit_cancelled_before_its_first_round_starts_again(uninterrupted, tmp_path):
+# -- a fit that dies in its opening --------------------------------------------------------------------------------------
+
+
+def silently_spent(folder):
+    """Charges that a dead fit left in `folder` and of which a new fit there says nothing."""
+    dead = charges_in(folder / "ledger.jsonl")
+    assert dead
+    try:
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, noise=TwoStreams(3))
+    except UsageError as refused:
+        spent = epsilon([charge.event for charge in dead], 1e-5)
+        assert f"charged epsilon {spent:.4g} at delta 1e-05" in str(refused)
+        return [charge for charge in dead if charge not in charges_in(folder / "ledger.jsonl")]
+    return dead
+
+
+def test_what_a_fit_charged_before_its_first_round_stays_spent(uninterrupted, tmp_path, monkeypatch):
     folder = tmp_path / "checkpoint"
     interrupted(folder, TwoStreams(9), stop_at("begin"))
-    with pytest.raises(UsageError, match="no checkpoint"):
+    with pytest.raises(UsageError, match="cannot be resumed"):
         resumed(folder, TwoStreams(3))
+    assert silently_spent(folder) == []
+    with pytest.raises(UsageError, match="had charged epsilon"):
+        Checkpoint(folder).create(1e-5)
+    assert left_behind(folder, 1e-5)[0] is False and 0 < left_behind(folder, 1e-5)[1] < 1
+    folder.rename(tmp_path / "given up")  # the way out
     same(fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, noise=TwoStreams(3)), uninterrupted)
+    assert charges_in(tmp_path / "given up" / "ledger.jsonl")
+
+
+def test_a_ledger_thrown_away_is_caught(tmp_path, monkeypatch):
+    """Mutant: the next fit removes the dead one's ledger and starts again."""
+    folder = tmp_path / "checkpoint"
+    interrupted(folder, TwoStreams(9), stop_at("begin"))
+    monkeypatch.setattr(Checkpoint, "refuse_spent", lambda self, delta: None)
+    assert silently_spent(folder)
+
+
+def test_a_fit_that_charged_nothing_leaves_nothing_to_count(uninterrupted, tmp_path):
+    folder = tmp_path / "checkpoint"
+    interrupted(folder, TwoStreams(9), stop_at("estimate"))
+    assert charges_in(folder / "ledger.jsonl") == [] and left_behind(folder, 1e-5) == (False, 0.0)
+    same(fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, noise=TwoStreams(3)), uninterrupted)
+
+
+def test_a_damaged_ledger_of_a_dead_fit_is_not_thrown_away(tmp_path):
+    folder = tmp_path / "checkpoint"
+    interrupted(folder, TwoStreams(9), stop_at("begin"))
+    file = folder / "ledger.jsonl"
+    whole = file.read_text()
+    file.write_text(whole.replace("class histogram", "class histograms"))
+    with pytest.raises(LedgerError, match="counts as spent"):
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder)
+    file.write_text(whole.rstrip("\n"))  # complete but for the line end: it counts
+    assert len(charges_in(file)) == whole.count("class histogram")
+    file.write_text(whole[:-9])  # cut off within the line: `charge` had not returned
+    assert charges_in(file) == []
+
+
+# -- a ledger that does not belong ---------------------------------------------------------------------------------------
 
 
 def test_a_ledger_that_lost_charges_is_refused(checkpoint):
@@ -297,8 +387,42 @@ def test_the_same_rounds_with_other_noise_are_refused():
         charge_only(conversation, generator)
 
 
-def charge_only(conversation, generator):
+def free_questions(conversation, generator):
+    """Which questions about the same rounds, with the same noise and price, the ledger takes for repetitions."""
+    before, mechanism = conversation._secret_state(), conversation._mechanism
+    key, found = jax.random.key(0), []
+    asked = {
+        "the same": (mechanism, generator, None, key),
+        "mechanism": (replace(mechanism, learning_rate=2 * mechanism.learning_rate), generator, None, key),
+        "generator": (mechanism, replace(generator, student_steps=generator.student_steps + 1), None, key),
+        "state": (mechanism, generator, {"w": np.ones(2)}, key),
+        "key": (mechanism, generator, None, jax.random.key(1)),
+    }
+    for name, (conversation._mechanism, asking, state, public) in asked.items():
+        conversation._restore(before)
+        try:
+            charge_only(conversation, asking, state, public)
+            found.append(name)
+        except LedgerError as refused:
+            assert "another question" in str(refused)
+    conversation._mechanism = mechanism
+    conversation._restore(before)
+    return found
+
+
+def test_another_question_with_the_same_noise_is_refused(monkeypatch):
+    """The difference of two answers with one noise has no noise. The mutant's digest covers the tape alone."""
+    found = opened(estimator(), mixed_table(), SCHEMA, TwoStreams(3))
+    found.conversation.prepare(1)
+    assert free_questions(found.conversation, found.opening.generator) == ["the same"]
+    found = opened(estimator(), mixed_table(), SCHEMA, TwoStreams(3))
+    found.conversation.prepare(1)
+    monkeypatch.setattr(rounds, "digest", lambda tape, *question: digest(tape))
+    assert len(free_questions(found.conversation, found.opening.generator)) == 5
+
+
+def charge_only(conversation, generator, state=None, key=None):
     """`advance` up to the compiled program: the charge comes before it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rounds, "run_chunk", lambda *arguments: (arguments[3], None, {}))
-        conversation.advance(generator, None, jax.random.key(0))
+        conversation.advance(generator, state, jax.random.key(0) if key is None else key)

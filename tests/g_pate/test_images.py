@@ -12,11 +12,11 @@ from PIL import Image
 import understudy as us
 from understudy import cli
 from understudy.evaluate import evaluate
-from understudy.questions.frequencies import smooth_field
 from understudy.generators.g_pate import GPateGenerator, Hints
-from understudy.questions.rounds import Directions
 from understudy.nn.heads import Block, Heads
 from understudy.nn.images import ConvTeacher
+from understudy.questions.frequencies import smooth_field
+from understudy.questions.rounds import Directions
 from understudy.recipes.g_pate import picture_footing
 from understudy.recipes.start import starting_point
 from understudy.schema import Column, Schema, check, read_table

@@ -17,11 +17,12 @@ from scipy.stats import norm
 
 from understudy.accounting import lattice
 from understudy.accounting.filter import noise_for
-from understudy.questions.rounds import Probe
+from understudy.errors import UsageError
 from understudy.nn.mlp import Mlp
-from understudy.private.mechanisms.teacher_gradients import TeacherGradients
+from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, Ensembles, TeacherGradients
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
+from understudy.questions.rounds import Probe
 from understudy.schema import Encoded
 
 WIDTH, ROWS = 4, 60
@@ -322,6 +323,19 @@ class NoFilter(TeacherGradients):
         return passed, super().allot(passed, left)[1]
 
 
+class ProductsIn32Bits(TeacherGradients):
+    """Mutant: prices are multiplied out; 22 answers of 1e8 units wrap around, and the filter takes them for free."""
+
+    def allot(self, passed, left):
+        charged = left + self.allowance
+        asked = charged >= self.questions + self.answer_units
+        flat = passed.reshape(passed.shape[0], -1) & asked[:, None]
+        price = jnp.cumsum(flat.astype(jnp.int32), axis=1) * self.answer_units
+        answered = flat & (price <= (charged - self.questions)[:, None])
+        spent = jnp.where(asked, self.questions, 0) + answered.sum(axis=1, dtype=jnp.int32) * self.answer_units
+        return answered.reshape(passed.shape), charged - spent
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1), allowance=st.integers(5, 120))
 def test_no_more_is_asked_than_was_charged(seed, share, allowance):
@@ -334,6 +348,52 @@ def test_a_leaking_filter_is_caught(mutant):
     patterns = np.random.default_rng(0).random((12, 2, 6, 3)) < 0.7
     assert overspent(mechanism(mutant, allowance=30), patterns) > 0
     assert overspent(mechanism(allowance=30), patterns) <= 0
+
+
+def expensive(kind=TeacherGradients, answer_units=10**8, answers=1):
+    """80 questions a round, and the allowance pays for `answers` of them."""
+    return mechanism(kind, judged=16, projected=5, answer_units=answer_units, allowance=80 + answers * answer_units)
+
+
+def test_prices_beyond_32_bits_are_not_given_away():
+    """One answer is paid for, all 80 pass the test: the mutant gives those whose price wrapped around."""
+    everything = np.ones((1, 2, 16, 5), bool)
+    assert overspent(expensive(), everything) <= 0
+    assert overspent(expensive(ProductsIn32Bits), everything) > 10 * 10**8
+    answered, left = expensive().allot(jnp.asarray(everything[0]), jnp.zeros(2, jnp.int32))
+    assert answered.sum(axis=(1, 2)).tolist() == [1, 1] and left.tolist() == [0, 0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    share=st.floats(0, 1),
+    answer_units=st.integers(1, MOST_UNITS // 4) | st.integers(2**26, MOST_UNITS // 4),
+    answers=st.integers(0, 3),
+)
+def test_whatever_a_unit_is_worth_nothing_is_borrowed_and_nothing_wraps(seed, share, answer_units, answers):
+    """Twelve rounds can save up more than 32 bits hold; what is left stays within them and is never negative."""
+    subject = expensive(answer_units=answer_units, answers=answers)
+    patterns = np.random.default_rng(seed).random((12, 2, 16, 5)) < share
+    assert overspent(subject, patterns) <= 0
+    left = jnp.zeros(2, jnp.int32)
+    for passed in patterns & (np.arange(12) >= 8)[:, None, None, None]:  # eight silent rounds first
+        left = subject.allot(jnp.asarray(passed), left)[1]
+        assert int(left.min()) >= 0 and int(left.max()) <= MOST_UNITS
+
+
+def test_units_that_cannot_be_counted_are_refused():
+    with pytest.raises(UsageError, match="answer_units=1073741825"):
+        mechanism(answer_units=MOST_UNITS + 1)
+    with pytest.raises(UsageError, match="allowance=4294967296"):
+        mechanism(allowance=2**32)
+
+
+def test_a_filter_that_went_below_zero_stops_the_fit():
+    subject = mechanism()
+    subject.check(Ensembles({}, jnp.asarray([0, 3])))
+    with pytest.raises(RuntimeError, match="more units were spent"):
+        subject.check(Ensembles({}, jnp.asarray([4, -1])))
 
 
 def test_saved_units_are_spent_later_and_never_borrowed():

@@ -12,10 +12,10 @@ from understudy.accounting import lattice, pate2018
 from understudy.errors import UsageError
 from understudy.estimators import method
 from understudy.generators.g_pate import GPateGenerator, Hints
-from understudy.questions.rounds import Directions
 from understudy.marginals import Marginals
 from understudy.nn.heads import Block, Heads
 from understudy.private.mechanisms.published_gradients import ORDERS, dependent_price
+from understudy.questions.rounds import Directions
 from understudy.recipes.g_pate import DIRECTIONS, TABLES, public_footing
 from understudy.recipes.start import starting_point
 from understudy.schema import Column, Schema
@@ -178,11 +178,22 @@ def test_the_published_price_stops_the_run_and_voids_the_certificate():
         ({"teacher_hidden": -1}, "teacher_hidden=-1"),
         ({"clip": 0.0}, "clip=0.0"),
         ({"directions_share": 0.0}, "directions_share=0.0"),
+        ({"answer_units": 10**8, "expected": 0.0125, "rounds": 1}, r"answer_units=1e\+08 must be at most 1,000,000"),
+        ({"answer_units": 10**6, "judged": 1000}, "judged=1000 x projected=5"),
+        ({"rounds": 10**9}, r"rounds=1e\+09"),
+        ({"rounds": None, "sigma_test": 1e7}, r"sigma_test=1e\+07"),
     ],
 )
 def test_options_out_of_range_are_refused_by_name(options, words):
     with pytest.raises(UsageError, match=words):
         method("g-pate")(**options).plan(SCHEMA)
+
+
+def test_whole_numbers_written_as_floats_count_in_whole_units():
+    """`--set answer_units=1e1` is a float; a filter in floats would round."""
+    wanted = method("g-pate")(answer_units=10, judged=16, rounds=3)
+    given = method("g-pate")().set_params(answer_units=10.0, judged=16.0, rounds=3.0)
+    assert isinstance(given.allowance, int) and given.plan(SCHEMA).charges == wanted.plan(SCHEMA).charges
 
 
 def test_a_footing_of_public_facts_alone():

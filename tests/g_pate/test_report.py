@@ -103,6 +103,31 @@ def test_rounds_that_could_not_be_paid_for_count_no_tests():
     assert np.asarray(after.tests).tolist() == [0, 0] and not np.asarray(after.gaps).any()
 
 
+class CountedByDifference(ReportedGradients):
+    """Mutant: what was spent is worked back from what is left, in products of 32 bits."""
+
+    def answer(self, data, held, query, noise, key):
+        counted, directions = super().answer(data, held, query, noise, key)
+        spent = held.ensembles.left + self.directions.allowance - counted.ensembles.left
+        answers = directions.answered.sum(axis=(1, 2), dtype=jnp.int32)
+        return counted._replace(tests=held.tests + spent - self.directions.answer_units * answers), directions
+
+
+def counted_tests(kind):
+    """After two silent rounds that save up more units than can be counted."""
+    subject = reported(kind, answer_units=10**8, allowance=18 + 9 * 10**8)
+    shards, before = prepared(subject)
+    silent = jnp.full((2, 6, 3, 5), -1000, jnp.int32)
+    for number in range(2):
+        before, _ = answered_once(subject, shards, before, silent, number)
+    return np.asarray(before.tests).tolist()
+
+
+def test_tests_are_counted_whatever_units_are_worth():
+    assert counted_tests(ReportedGradients) == [36, 36]
+    assert counted_tests(CountedByDifference) != [36, 36]
+
+
 def test_one_shard_moves_gaps_by_two_and_only_in_its_own_ensemble():
     """All answered: gaps sorted, a unit can move every one of them by at most 2."""
     subject = reported(threshold=0.0, allowance=10_000)
@@ -175,7 +200,7 @@ def test_the_coin_is_the_operating_system_s_and_fresh():
     subject = reported()
     coins = {np.asarray(prepared_with(subject, SecureNoise()).coin).tobytes() for _ in range(3)}
     assert len(coins) == 3 and all(len(coin) == smooth.COIN for coin in coins)
-    assert len({subject.closing_digest(held(subject, ([], []), coin=coin)) for coin in coins}) == 3
+    assert len({subject.closing_coin(held(subject, ([], []), coin=coin)).tobytes() for coin in coins}) == 3
 
 
 def prepared_with(subject, noise):

@@ -15,12 +15,12 @@ from scipy import stats
 
 from understudy.accounting.events import flatten
 from understudy.errors import UsageError
-from understudy.questions.rounds import GradientQuery
 from understudy.private import stream
-from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing, unit_loss
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.sampling import Members, Units, by_unit, pieces
+from understudy.questions.rounds import GradientQuery
 from understudy.schema import Encoded
 
 WIDTH, ROWS, CLIP, PIECE = 5, 37, 0.8, 8
@@ -161,6 +161,78 @@ def test_units_with_gradients_that_are_no_numbers_count_as_zero():
     chosen[4] = False
     np.testing.assert_allclose(found, total(subject, odd, chosen), rtol=1e-5, atol=1e-5)
     assert np.isfinite(found).all()
+
+
+def length(weights, row, label):
+    """A loss without a derivative at the row of zeros, where its gradient is NaN."""
+    return jnp.linalg.norm(row @ weights["inner"]) * (1.0 + label)
+
+
+class CleanedAfterTheSum(NoisyGradient):
+    """Mutant: places that hold nobody are filled with zeros, and NaN is removed from the sum of the piece."""
+
+    def gradient(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+        norm = jax.vmap(lambda *unit: jnp.linalg.norm(ravel_pytree(jax.grad(loss)(weights, *unit))[0]))(*members)
+        sound = jnp.isfinite(norm) & (norm > 0.0)
+        factor = jnp.where(sound, jnp.minimum(1.0, clip / jnp.where(sound, norm, 1.0)), 0.0)
+        rows = jnp.where(sound[:, None, None], members.rows, 0.0)
+        kept = members._replace(rows=rows, present=members.present * sound.astype(jnp.float32)[:, None])
+        weighted = lambda w: jnp.sum(factor * jax.vmap(loss, in_axes=(None, 0, 0, 0))(w, *kept))  # noqa: E731
+        return jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0.0), jax.grad(weighted)(weights))
+
+
+class FilledByTheNext(NoisyGradient):
+    """Mutant: empty places of a unit hold rows of the units behind it, times 0."""
+
+    def total(self, data: Units, chosen: Any, weights: Any, number: int) -> Any:
+        of_unit, rows = unit_loss(self.losses[number], self.per_unit), data.rows.shape[0]
+        place = jnp.minimum(data.first[:, None] + jnp.arange(self.per_unit)[None, :], rows - 1)
+        present = (jnp.arange(self.per_unit)[None, :] < data.size[:, None]) & chosen[:, None]
+        members = Members(data.rows[place], data.classes[place], present.astype(jnp.float32))
+        return ravel_pytree(self.gradient(of_unit, weights, members, self.clips[number]))[0]
+
+
+def test_a_place_that_holds_nobody_adds_nothing_whatever_the_loss_is_there():
+    """Eight units fill a piece; without one of them a place is empty, which must not wipe out the other seven."""
+    assert influence(mechanism(losses=(length,)), table(PIECE)) <= CLIP * (1 + 1e-4)
+    assert influence(mechanism(CleanedAfterTheSum, losses=(length,)), table(PIECE)) > 1.5 * CLIP
+    full = total(mechanism(losses=(length,)), table(PIECE))
+    assert np.isfinite(full).all() and np.linalg.norm(full) > CLIP
+
+
+def with_an_odd_row(rows, seed):
+    """Units of up to three rows, one of whose rows is zeros, where `length` has no derivative."""
+    rng = np.random.default_rng(seed)
+    found = encoded(rows, seed)
+    found.rows[rng.integers(rows)] = 0.0
+    return jax.tree.map(jnp.asarray, by_unit(found, np.sort(rng.integers(0, rows, rows)).astype(np.uint64)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_odd_row_touches_its_own_unit_only(seed):
+    data = with_an_odd_row(12, seed)
+    assert influence(mechanism(losses=(length,), per_unit=12), data) <= CLIP * (1 + 1e-4)
+
+
+def test_an_odd_row_that_fills_the_places_of_others_is_caught():
+    """Two units of one row stand before a unit whose row is zeros: in the mutant they vanish with it."""
+    rows = encoded(6).rows.copy()
+    rows[4] = 0.0
+    data = jax.tree.map(
+        jnp.asarray, by_unit(Encoded(rows, encoded(6).classes), np.array([0, 0, 1, 2, 3, 4], np.uint64))
+    )
+    right, wrong = (mechanism(kind, losses=(length,), per_unit=3) for kind in (NoisyGradient, FilledByTheNext))
+    assert influence(right, data) <= CLIP * (1 + 1e-4)
+    assert influence_of_absence(wrong, data, 3) > 1.2 * CLIP
+    assert influence_of_absence(right, data, 3) == 0.0
+
+
+def influence_of_absence(subject, data, unit):
+    """How far the sum moves when the rows of a unit are taken out of the table."""
+    rows = np.repeat(np.arange(len(data.size)), data.size)
+    stay = rows != unit
+    less = by_unit(Encoded(np.asarray(data.rows)[stay], np.asarray(data.classes)[stay]), rows[stay].astype(np.uint64))
+    return float(np.linalg.norm(total(subject, data) - total(subject, jax.tree.map(jnp.asarray, less))))
 
 
 class Normalised(eqx.Module):

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, ndtri
+from understudy.private.mechanisms.exponential_choice import ExponentialChoice, score
+from understudy.private.mechanisms.marginal_counts import MarginalCounts, cell_numbers, exact_counts
 
 import understudy as us
 from understudy.accounting import Ledger, epsilon
 from understudy.fit import fit
 from understudy.private import Curator, PrivateTable, SecureNoise
-from understudy.private.mechanisms.exponential_choice import ExponentialChoice, score
-from understudy.private.mechanisms.marginal_counts import MarginalCounts, cell_numbers, exact_counts
 from understudy.private.noise import SeededNoise
 from understudy.schema import Codec, Column, Schema
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from understudy.private.mechanisms.group_sum import GroupSum
+from understudy.private.mechanisms.noisy_sum import GRID
 
 from understudy.artifact import codec_of
 from understudy.marginals import Marginals
 from understudy.private import Curator
-from understudy.private.mechanisms.group_sum import GroupSum
-from understudy.private.mechanisms.noisy_sum import GRID
 from understudy.private.release import Release
 from understudy.recipes.few_rows import ask_margins, class_rates, few_rows, starting_rates, told_apart
 from understudy.recipes.footing import Footing, describe

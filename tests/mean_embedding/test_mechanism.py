@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from understudy.private.mechanisms.second_moments import GRID, SecondMoments
 
 from understudy.private.mechanisms import second_moments
-from understudy.private.mechanisms.second_moments import GRID, SecondMoments
 from understudy.private.noise import SeededNoise
 
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False, width=32) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1e-30])

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-
-from understudy import MeanEmbedding, load
-from understudy.errors import UsageError
-from understudy.generators import picture_training, pictures
-from understudy.questions.frequencies import Frequencies
-from understudy.private import Curator
-from understudy.private.mechanisms import group_sum
 from understudy.private.mechanisms.group_sum import GroupSum
 from understudy.private.mechanisms.noisy_sum import GRID
 from understudy.private.mechanisms.second_moments import GRID as PRODUCT_GRID
 from understudy.private.mechanisms.second_moments import SecondMoments
+
+from understudy import MeanEmbedding, load
+from understudy.errors import UsageError
+from understudy.generators import picture_training, pictures
+from understudy.private import Curator
+from understudy.private.mechanisms import group_sum
+from understudy.questions.frequencies import Frequencies
 from understudy.recipes import image_embedding
 from understudy.schema import Column, Schema
 

@@ -4,18 +4,21 @@ import math
 
 import dp_accounting as dpa
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-
-from understudy.accounting import epsilon
 from understudy.private.mechanisms.bounds import NUMBERS, PrivateBounds, covering
 from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.private.mechanisms.column_histograms import ColumnHistograms
 from understudy.private.mechanisms.histogram import ClassHistogram
 from understudy.private.mechanisms.noisy_sum import GRID, NoisySum, on_grid, per_unit_and_class
+
+from understudy.accounting import Budget, Charge, Ledger, Plan, epsilon
+from understudy.private import Curator, PrivateTable
 from understudy.private.noise import SecureNoise
+from understudy.schema import Codec, Column, Schema
 
 
 class NoNoise:
@@ -127,6 +130,50 @@ def test_column_histograms_move_by_at_most_one_cell_a_column(rows, cells):
     assert np.linalg.norm(full - less) <= math.sqrt(3) + 1e-9
     assert np.abs(full - less).sum(axis=1).max() <= 1
     assert mechanism.deviation == pytest.approx(math.sqrt(3))
+
+
+def underpriced(columns, numeric, discrete):
+    """Whether a question that one row moves further than its noise covers is answered. Coordinates: x, y, a, b, c."""
+    numbers = tuple(Column(name=name, kind="continuous", lower=0, upper=1) for name in "xy")
+    schema = Schema(columns=(*numbers, Column(name="z", kind="categorical", categories=("a", "b", "c"))))
+    mechanism = ColumnHistograms(1.0, 1, columns)
+    plan = Plan("m", Budget(100.0, 1e-5), "one row", (Charge("cells", mechanism.event), Charge("all", mechanism.event)))
+    rows = pd.DataFrame({"x": [0.1, 0.9], "y": [0.2, 0.7], "z": ["a", "b"]})
+    edges = np.tile(np.linspace(0.0, 1.0, 4), (len(numeric), 1))
+    answers = []
+    for table in (rows, rows[1:]):
+        curator = Curator(PrivateTable(table, schema), schema, Ledger(plan), NoNoise())
+        curator.adopt(Codec(schema))
+        try:
+            if len(numeric):
+                curator.column_cells("cells", mechanism, np.asarray(numeric, np.int32), edges)
+            found = curator.column_marginals(
+                "all", mechanism, np.asarray(numeric, np.int32), edges, np.asarray(discrete, np.int32)
+            )
+        except RuntimeError as refused:
+            assert "priced for fewer columns" in str(refused)
+            return False
+        answers.append(np.concatenate([np.ravel(part) for part in found.value]))
+    moved = answers[0] - answers[1]
+    return bool((moved**2).sum() > columns)
+
+
+@pytest.mark.parametrize(
+    "numeric,discrete,columns",
+    [
+        ([0, 1], [2, 3, 4], 3),
+        ([0, 1], [], 2),
+        ([], [2, 3, 4], 1),
+        ([0, 0], [2], 3),
+        ([0], [2, 2], 3),
+        ([0], [3, 2, 2], 3),
+    ],
+)
+def test_histograms_of_more_columns_than_were_priced_are_refused(numeric, discrete, columns, monkeypatch):
+    assert not underpriced(columns, numeric, discrete)
+    assert not underpriced(columns - 1, numeric, discrete)
+    monkeypatch.setattr(ColumnHistograms, "check", lambda self, *asked: None)  # mutant: nobody looks
+    assert not underpriced(columns, numeric, discrete) and underpriced(columns - 1, numeric, discrete)
 
 
 def test_bounds_cover_the_bulk_and_give_up_a_lone_outlier():

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from understudy.questions.rounds import Judgement
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
+from understudy.questions.rounds import Judgement
 from understudy.schema import Encoded
 
 WIDTH, CAPACITY = 4, 6

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from understudy.private.mechanisms.bounds import PrivateBounds
+from understudy.private.mechanisms.categories import PrivateCategories
 
 from understudy.accounting import Ledger
 from understudy.planning import estimate_mechanism
 from understudy.private import Curator, PrivateTable, SecureNoise
-from understudy.private.mechanisms.bounds import PrivateBounds
-from understudy.private.mechanisms.categories import PrivateCategories
 from understudy.recipes.pate_gan import PateGan, classes_per_unit
 from understudy.schema import Column, Schema, check
 

@@ -4,8 +4,9 @@
 cancel, retry, resume), the charge is not forgotten, and a run can never release more than its plan announces:
 
 * a purpose or an event that the plan does not announce, or more of it than announced, is refused;
-* charging a token again with the same purpose, event and digest of the noise tape is the replay of the identical
-  release and is free; with anything else it is refused, because two answers with different noise are two answers;
+* charging a token again with the same purpose, event and digest of noise tape and question is the replay of the
+  identical release and is free; with anything else it is refused, because two answers with different noise, and two
+  questions with the same noise, are two answers;
 * a ledger can be reopened only under the same plan, and only one process can hold it.
 
 The file is JSON lines. Each line carries a hash over itself and the line before, so that edits, insertions and lost
@@ -97,7 +98,8 @@ class Ledger:
             known = self._entries[self._tokens[token]]
             if digest and known == (purpose, event, token, digest):
                 return  # the same answers with the same noise: nothing new is learned
-            raise LedgerError(f"{token!r} of {purpose!r} was charged before with other noise: that is not free")
+            other = "other noise or another question"
+            raise LedgerError(f"{token!r} of {purpose!r} was charged before with {other}: that is not free")
         total = self._fits(purpose, wanted)
         self._append({"purpose": purpose, "event": events.to_json(event), "token": token, "digest": digest})
         self._record(purpose, event, token, digest, total)
@@ -265,6 +267,33 @@ class Ledger:
 
 def _chain(head: str, body: dict[str, Any]) -> str:
     return hashlib.sha256(head.encode() + canonical(body)).hexdigest()
+
+
+def charges_in(path: str | os.PathLike[str]) -> list[Charge]:
+    """What a run that is over has charged, by its file and under whatever plan; nothing if there is no file.
+
+    As in `reopen`, a last line that was cut off counts if it is complete.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as reason:
+        raise LedgerError(f"cannot read the ledger {str(path)!r}: {reason.strerror}") from None
+    head, charges = "", []
+    for number, line in enumerate(lines):
+        try:
+            body = json.loads(line)
+            if body.pop("chain") != (head := _chain(head, body)):
+                raise ValueError("chain")
+            if number:
+                charges.append(Charge(str(body["purpose"]), events.from_json(body["event"]), str(body["token"])))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            if number < len(lines) - 1:
+                raise LedgerError(
+                    f"the ledger {str(path)!r} was altered or damaged; what it holds counts as spent"
+                ) from None
+    return charges
 
 
 def entries_from_dict(data: Any) -> tuple[str, list[Charge]]:

@@ -32,9 +32,10 @@ from understudy.estimator import Estimator
 from understudy.estimators import method as method_called
 from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
 from understudy.private import Curator, Mechanism, PrivateTable, SecureNoise
+from understudy.private.digest import digest
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.private.noise import IntArray, digest
+from understudy.private.noise import IntArray
 from understudy.private.rounds import Data, Held
 from understudy.schema import Schema
 

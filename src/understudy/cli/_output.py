@@ -3,7 +3,9 @@
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -120,6 +122,20 @@ def number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a number, not {value!r}") from None
+
+
+def as_options(text: str, *names: str) -> str:
+    """The library names arguments (`resume=True`, `methods: ...`); on the command line they are options."""
+    return re.sub(rf"(?<![\w-])({'|'.join(names)})(?:=True\b|(?=[=:]))", r"--\1", text)
+
+
+@contextmanager
+def options(*names: str) -> Iterator[None]:
+    """Errors of the library in the words of the command line."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(as_options(str(error), *names)) from None
 
 
 def need(name: str, value: Value | None, advice: str) -> Value:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import typer
 
-from understudy.cli._output import need, number, read_config, settings
+from understudy.cli._output import need, number, options, read_config, settings
 from understudy.errors import UsageError
 
 DEFAULT_METHOD = "auto"
@@ -97,7 +97,8 @@ def estimator(wanted: Request) -> Any:
     """The estimator of a request. Unknown options are refused by name, with the nearest one that exists."""
     import understudy as us
 
-    kind = us.method(wanted.method)
+    with options("method"):
+        kind = us.method(wanted.method)
     known = [name for name in inspect.signature(kind).parameters if name not in ("epsilon", "delta", "seed")]
     for name in wanted.options:
         if name not in known:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Quiet, need, show
+from understudy.cli._output import AsJson, Quiet, as_options, need, options, show
 from understudy.cli._progress import FitProgress
 from understudy.cli._recipe import DEFAULT_DELTA, Seed
 from understudy.errors import UsageError
@@ -44,7 +44,7 @@ def compare(
     from understudy.compare import compare as run
     from understudy.schema import Schema
 
-    with FitProgress(epsilon, quiet or as_json) as progress:
+    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "real", "out"):
         found = run(
             file,
             Schema.load(schema),
@@ -75,7 +75,9 @@ def table(found: Any) -> Any:
         mark = " (chosen)" if one.method == found.chosen else ""
         rows.add_row(one.method + mark, one.folder, f"{one.epsilon:.4g}", _share(one.kept), _share(one.kept_alone))
     note = "* of a classifier's gain over chance, from the benchmark tables most like this one; nothing was measured on your rows"
-    return Group(rows, Text(note, style="dim"), Text(), *(Text(f"- {line}") for line in found.lines()))
+    return Group(
+        rows, Text(note, style="dim"), Text(), *(Text(f"- {as_options(line, 'real')}") for line in found.lines())
+    )
 
 
 def _share(value: float | None) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, need, show, writable_folder
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, show, writable_folder
 from understudy.cli._progress import FitProgress
 from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request, resolve
 from understudy.errors import UsageError
@@ -67,9 +67,10 @@ def fit(
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
-            model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume, out=target)
+            with options("resume"):
+                model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume, out=target)
         except KeyboardInterrupt:
-            _say_how_to_resume(checkpoint_of(target))
+            _say_what_is_left(checkpoint_of(target), model.delta)
             raise
     if not quiet:
         show(
@@ -126,10 +127,17 @@ def _text(model: Any, target: Path, seconds: float) -> str:
     )
 
 
-def _say_how_to_resume(checkpoint: Path) -> None:
-    if checkpoint.exists():
-        typer.echo(
-            f"stopped; {checkpoint} holds private state, keep it secret. "
-            "The same command with --resume goes on and charges nothing twice.",
-            err=True,
+def _say_what_is_left(folder: Path, delta: float) -> None:
+    from understudy.fit import left_behind
+
+    resumable, spent = left_behind(folder, delta)
+    if resumable:
+        said = "holds private state, keep it secret. The same command with --resume goes on and charges nothing twice."
+    elif spent:
+        said = (
+            f"holds the ledger of what was charged before the first round, epsilon {spent:.4g} at delta {delta:g}. That is "
+            "spent; it cannot be resumed, and another fit costs its own epsilon on top."
         )
+    else:
+        return
+    typer.echo(f"stopped; {folder} {said}", err=True)

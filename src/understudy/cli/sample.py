@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, show, writable_file
+from understudy.cli._output import AsJson, Overwrite, Quiet, options, show, writable_file
 from understudy.cli._progress import bar
 from understudy.errors import UsageError
 from understudy.files import write_atomically
@@ -42,7 +42,8 @@ def sample(
     from understudy.schema import open_writer
 
     loaded = us.load(model)
-    parse_where(where, loaded.codec.schema)  # refused before the file is opened
+    with options("where"):  # refused before the file is opened
+        parse_where(where, loaded.codec.schema)
     count = loaded.rows if rows is None else rows
     out.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()

@@ -173,17 +173,12 @@ def _read(
 ) -> tuple[Schema, Schema, list[table.Table], list[table.Table] | None, table.Table, table.Table | None]:
     """All tables as arrays, and the schema twice: with categories found in any table, and in the synthetic one only.
 
-    Declared categories need no look at the rows, so each frame is dropped before the next file is read. Categories that
-    were left to estimate are taken from the tables, synthetic ones first (the release part stops there).
+    Files are read in blocks, one after the other. Categories that were left to estimate are taken from the tables,
+    synthetic ones first (the release part stops there).
     """
     wanted = [*sources, *test_sources, test, *([] if train is None else [train])]
-    if any(c.kind == "categorical" and not c.resolved for c in schema.columns):
-        frames = [_frame(s, schema) for s in wanted]
-        from_synthetic, schema = _with_found(schema, frames[:1]), _with_found(schema, frames)
-        tables = [table.prepare(f, schema) for f in frames]
-    else:
-        from_synthetic = schema
-        tables = [table.prepare(_frame(s, schema), schema) for s in wanted]
+    from_synthetic, schema = _with_found(schema, wanted[:1]), _with_found(schema, wanted)
+    tables = [table.prepare(source, schema) for source in wanted]
     count, more = len(sources), len(test_sources)
     return (
         schema,
@@ -203,19 +198,12 @@ def _frame(source: Source, schema: Schema) -> pd.DataFrame:
     return read_table(source, schema) if isinstance(source, str | Path) else as_frame(source, schema)
 
 
-def _with_found(schema: Schema, frames: Sequence[pd.DataFrame]) -> Schema:
-    """Fill categories that are still to be estimated from the given frames, in order of the frames."""
-    found: dict[str, tuple[Any, ...]] = {}
+def _with_found(schema: Schema, sources: Sequence[Any]) -> Schema:
+    """Fill categories that are still to be estimated from the given tables, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
     for group, columns in schema.estimates.items():
         if columns[0].kind == "categorical":
-            values = [
-                v
-                for f in frames
-                for c in columns
-                if c.name in f.columns
-                for v in sorted(f[c.name].dropna().unique(), key=str)
-            ]
-            found[group] = tuple(dict.fromkeys(v.item() if hasattr(v, "item") else v for v in values))
+            found[group] = tuple(dict.fromkeys(v for source in sources for v in table.keys(source, schema, columns)))
     return schema.with_estimates(found) if found else schema
 
 

@@ -3,21 +3,24 @@
     numeric kinds (continuous, integer, datetime)   float64, NaN = missing, infinities kept (they are violations)
     discrete kinds (categorical, ordinal, boolean)  int32 index into the schema's categories, -1 missing, -2 unknown
 
-Identifiers are left out: they are regenerated, never learned. Nothing here raises on contents; a column that the
-frame lacks is all missing and is listed in `absent`. Frames are converted column by column, so the caller may drop
-the frame before anything is computed.
+Values come from the one reader (`schema.reading`), so a cell means the same here as to the fit. Identifiers are left out:
+they are regenerated, never learned. Nothing here raises on contents; a column that a frame lacks is all missing and is
+listed in `absent`. Files are read block by block and dropped before anything is computed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from understudy.schema import Column, Schema
+from understudy.schema.columns import OTHER
+from understudy.schema.reading import MISSING, UNKNOWN, Rows, open_table
 
-MISSING, UNKNOWN = -1, -2
+__all__ = ["MISSING", "UNKNOWN", "Table", "categories", "evaluated", "is_discrete", "keys", "prepare"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,73 +60,49 @@ def categories(column: Column) -> tuple[Any, ...]:
     return tuple(v for v in column.outcomes if v is not None)
 
 
-def prepare(frame: pd.DataFrame, schema: Schema) -> Table:
-    """A frame as a table of the schema's columns; an absent column is all missing."""
-    values, absent = {}, []
-    for column in evaluated(schema):
-        if column.name not in frame.columns:
-            absent.append(column.name)
-            empty = np.full(len(frame), MISSING, np.int32) if is_discrete(column) else np.full(len(frame), np.nan)
-            values[column.name] = empty
-        elif is_discrete(column):
-            values[column.name] = codes(frame[column.name], column)
-        else:
-            values[column.name] = numbers(frame[column.name], column.kind)
-    return Table(rows=len(frame), values=values, absent=tuple(absent))
+def prepare(source: Any, schema: Schema) -> Table:
+    """A frame or file as the fit reads it; a column that a pandas frame lacks is all missing."""
+    wanted = evaluated(schema)
+    absent = _absent(source, wanted)
+    present = [column for column in wanted if column.name not in absent]
+    found: dict[str, list[np.ndarray]] = {column.name: [] for column in present}
+    count = 0
+    for rows in open_table(source, schema, columns=present).blocks():
+        count += rows.count
+        for column in present:
+            found[column.name].append(codes(rows, column) if is_discrete(column) else rows.numbers(column))
+    values = {c.name: np.concatenate([_nothing(c, 0), *found[c.name]]) for c in present}
+    count = len(source) if isinstance(source, pd.DataFrame) else count
+    values |= {c.name: _nothing(c, count) for c in wanted if c.name in absent}
+    return Table(rows=count, values=values, absent=absent)
 
 
-def numbers(series: pd.Series, kind: str) -> np.ndarray:
-    """Float64 with NaN for what is missing or cannot be read as a number; datetimes as seconds since 1970."""
-    if kind == "datetime":
-        stamps = pd.to_datetime(series, errors="coerce", format=None if _is_datetime(series) else "ISO8601", utc=True)
-        known = stamps.notna().to_numpy()
-        seconds = np.full(len(stamps), np.nan)
-        plain = stamps.dt.tz_localize(None).to_numpy().astype("datetime64[us]").astype(np.int64)
-        seconds[known] = plain[known] / 1e6
-        return seconds
-    if pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
-        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
-    found = pd.to_numeric(series.astype(object), errors="coerce")
-    return np.asarray(found.to_numpy(dtype=np.float64, na_value=np.nan))
+def keys(source: Any, schema: Schema, columns: Sequence[Column]) -> list[str]:
+    """The categories that some columns hold, column by column in the order of their text."""
+    absent = _absent(source, columns)
+    present = [column for column in columns if column.name not in absent]
+    found: dict[str, set[str | None]] = {column.name: set() for column in present}
+    for rows in open_table(source, schema, columns=present).blocks():
+        for column in present:
+            texts = rows.keys(column)
+            found[column.name] |= set(texts.unique().cast(pa.large_string()).to_pylist())
+    return [text for texts in found.values() for text in sorted(t for t in texts if t is not None)]
 
 
-def codes(series: pd.Series, column: Column) -> np.ndarray:
-    """Index of each cell among the categories. A cell equals a category by value or, failing that, as text."""
-    known = _spellings(categories(column))
-    fallback = known.get("other", UNKNOWN) if column.other else UNKNOWN
-    index, uniques = pd.factorize(series, use_na_sentinel=True)
-    table = np.array([_lookup(u, known, fallback) for u in uniques] + [MISSING], dtype=np.int32)
-    return np.asarray(table[index])  # missing is -1: the last entry
+def codes(rows: Rows, column: Column) -> np.ndarray:
+    """Index of each cell among the categories; what is not declared is `other` where the schema has it."""
+    found = rows.positions(column)
+    if column.other:
+        found = np.where(found == UNKNOWN, np.int32(categories(column).index(OTHER)), found)
+    return found
 
 
-def _lookup(value: Any, known: dict[Any, int], fallback: int) -> int:
-    plain = value.item() if isinstance(value, np.generic) else value
-    for spelling in (plain, _text(plain)):
-        try:
-            if spelling in known:
-                return known[spelling]
-        except TypeError:  # unhashable contents, e.g. lists
-            return fallback
-    return fallback
+def _absent(source: Any, columns: Sequence[Column]) -> tuple[str, ...]:
+    if not isinstance(source, pd.DataFrame):
+        return ()
+    names = {str(name) for name in source.columns}
+    return tuple(column.name for column in columns if column.name not in names)
 
 
-def _spellings(outcomes: Iterable[Any]) -> dict[Any, int]:
-    outcomes = tuple(outcomes)
-    spelled: dict[Any, int] = {_text(o): i for i, o in reversed(list(enumerate(outcomes)))}
-    if outcomes in ((False, True), (0, 1)):
-        spelled = {"false": 0, "true": 1, "0": 0, "1": 1} | spelled
-    return spelled | {o: i for i, o in enumerate(outcomes)}
-
-
-def _text(value: Any) -> str:
-    """One spelling for 1, 1.0 and "1", and for True and "true", so that a CSV file equals a Parquet file."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value).strip()
-    return text.lower() if text.lower() in ("true", "false") else text
-
-
-def _is_datetime(series: pd.Series) -> bool:
-    return bool(pd.api.types.is_datetime64_any_dtype(series.dtype))
+def _nothing(column: Column, count: int) -> np.ndarray:
+    return np.full(count, MISSING, np.int32) if is_discrete(column) else np.full(count, np.nan)

@@ -1,7 +1,11 @@
 """Checkpoints hold private state: rows in shards, teachers, secret keys, noise that is about to be used.
 
-A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it.
-Format is safetensors and JSON, so that reading it back runs no code.
+A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it. Format
+is safetensors and JSON, so that reading it back runs no code.
+
+A fit can be resumed from its first round on. One that died before, in its opening, leaves a ledger and nothing else: it cannot go
+on, but what it charged is spent. Its ledger is never removed here; the next fit is refused with the figure, until somebody who
+has read it moves the folder away.
 """
 
 import json
@@ -15,6 +19,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from understudy.accounting import epsilon
+from understudy.accounting.ledger import charges_in
 from understudy.errors import UsageError
 from understudy.private.rounds import Conversation
 
@@ -37,8 +43,24 @@ class Checkpoint:
     def exists(self) -> bool:
         return (self.folder / "state.safetensors").is_file()
 
-    def create(self) -> None:
-        """Start afresh; what an earlier attempt left behind goes. A folder that holds anything else is left alone."""
+    def spent(self, delta: float) -> float:
+        """Epsilon of all that the ledger in this folder has charged; 0 if there is none."""
+        charges = charges_in(self.ledger_path)
+        return epsilon([charge.event for charge in charges], delta) if charges else 0.0
+
+    def refuse_spent(self, delta: float) -> None:
+        """UsageError if a fit died here in its opening after it had charged something."""
+        spent = self.spent(delta)
+        if spent:
+            raise UsageError(
+                f"{str(self.folder)!r} holds the ledger of a fit that ended before its first round and had charged epsilon "
+                f"{spent:.4g} at delta {delta:g}; it cannot be resumed, and another fit costs its own epsilon on top. Note "
+                "that, move the folder away (its ledger.jsonl is the record), and fit again"
+            )
+
+    def create(self, delta: float) -> None:
+        """Start afresh, unless something was charged here. A folder that holds anything else is left alone."""
+        self.refuse_spent(delta)
         if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / SECRET).is_file():
             raise UsageError(f"{str(self.folder)!r} holds files that are no checkpoint; choose another folder")
         self.remove()
@@ -70,7 +92,7 @@ class Checkpoint:
             return dict(json.loads((self.folder / "record.json").read_text()))
         except (OSError, TypeError, ValueError):
             raise UsageError(
-                f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without --resume"
+                f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without resume=True"
             ) from None
 
     def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
@@ -96,7 +118,7 @@ class Checkpoint:
             raise self._damaged() from None
 
     def _damaged(self) -> UsageError:
-        return UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without --resume")
+        return UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without resume=True")
 
     def _write(self, name: str, content: bytes) -> None:
         """Atomic, synced, readable by the owner alone."""

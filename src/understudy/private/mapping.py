@@ -71,11 +71,11 @@ class ReadBlock(Block):
         return self._codec.encode_outcome(self._read, start)
 
 
-def apply(step: Step, block: Block) -> Array:
+def apply(step: Any, block: Block) -> Array:
     """The map's value for every row: [rows, numbers], whole numbers or in double precision."""
     known: dict[int, Array] = {}  # a step that occurs twice is carried out once
 
-    def of(inner: Step) -> Array:
+    def of(inner: Any) -> Array:
         if id(inner) not in known:
             carry_out = STEPS.get(type(inner))
             if carry_out is None:

@@ -9,7 +9,6 @@ There is no seed and no default key. `SeededNoise` exists for tests and shadow m
 stamped "noise was seeded: void" in its certificate.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -71,11 +70,3 @@ class SeededNoise:
 
     def secret(self, size: int) -> bytes:
         return self._generator.bytes(size)
-
-
-def digest(tape: IntArray) -> str:
-    """Fingerprint of a tape: the ledger lets a chunk be replayed only with the very same noise.
-
-    A short tape could be guessed by trying tapes, so a digest is as secret as the noise: it stays with the checkpoint.
-    """
-    return hashlib.sha256(np.ascontiguousarray(tape).tobytes()).hexdigest()

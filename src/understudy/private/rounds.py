@@ -4,9 +4,9 @@ One round is   query -> answer -> update,   all pure functions of arrays, so a c
 
     tape (noise of the chunk) drawn  ->  checkpoint written  ->  ledger charged  ->  chunk runs  ->  generator state leaves
 
-The noise does not depend on data, which is why it can be drawn ahead. A chunk that was interrupted is repeated from
-its checkpoint with the same tape and the same keys, so it releases the same answers again and costs nothing more; the
-ledger accepts the repetition only with the tape's own digest.
+The noise does not depend on data, which is why it can be drawn ahead. A chunk that was interrupted is repeated from its
+checkpoint with the same tape and the same keys, so it releases the same answers again and costs nothing more; the ledger
+accepts the repetition only with the digest of the same tape and the same question (`digest.py`).
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from understudy.accounting import Ledger
 from understudy.conversation import Answer, Generator, Query, State
 from understudy.private.blocks import Blocks
-from understudy.private.noise import IntArray, NoiseSource, digest
+from understudy.private.digest import digest
+from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.release import Release
 
 __all__ = ["Conversation", "Mechanism"]
@@ -58,7 +59,7 @@ class Closing(Protocol):
     @property
     def closing_event(self) -> dpa.DpEvent: ...
 
-    def closing_digest(self, held: Held) -> str: ...
+    def closing_coin(self, held: Held) -> IntArray: ...
 
     def close(self, held: Held) -> dict[str, Any]: ...
 
@@ -87,19 +88,21 @@ class Conversation:
 
     def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Any]]:
         """Run the prepared rounds. `key` steers the generator's public randomness."""
-        event, tape, secret = self._charge()
+        event, tape, secret = self._charge(generator, jax.tree.leaves(state), jax.random.key_data(key))
         held, state, info = run_chunk(
             self._mechanism, generator, self._data, self._held, state, jnp.asarray(tape), secret, key
         )
+        check(self._mechanism, held)
         self._held, self._tape, self.done = held, None, self.done + len(tape)
         return Release((state, info), event)
 
-    def _charge(self) -> tuple[dpa.DpEvent, Any, Any]:
-        """Pay for the prepared rounds; returns their event, noise and secret key."""
+    def _charge(self, *asked: Any) -> tuple[dpa.DpEvent, Any, Any]:
+        """Pay for the prepared rounds; returns their event, noise and secret key. `asked`: what the question is made of."""
         if self._tape is None:
             raise RuntimeError("prepare the rounds before advancing")
         event = self._mechanism.event(len(self._tape))
-        self._ledger.charge(self._purpose, event, token=f"rounds from {self.done}", digest=digest(self._tape))
+        same = digest(self._tape, self._mechanism, *asked)
+        self._ledger.charge(self._purpose, event, token=f"rounds from {self.done}", digest=same)
         secret = jax.random.fold_in(jax.random.wrap_key_data(jnp.asarray(self._key)), self.done)
         return event, self._tape.astype(np.int32), secret
 
@@ -111,7 +114,8 @@ class Conversation:
         if not isinstance(self._mechanism, Closing):
             return Release({}, dpa.NoOpDpEvent())
         mechanism, event = self._mechanism, self._mechanism.closing_event
-        self._ledger.charge(mechanism.purpose, event, token="conclusion", digest=mechanism.closing_digest(self._held))
+        same = digest(mechanism.closing_coin(self._held), mechanism)
+        self._ledger.charge(mechanism.purpose, event, token="conclusion", digest=same)
         return Release(mechanism.close(self._held), event)
 
     @property
@@ -127,6 +131,13 @@ class Conversation:
     def _restore(self, secret: dict[str, Any]) -> None:
         self._held = jax.tree.map(jnp.asarray, secret["held"])
         self._key, self._tape, self.done = secret["key"], secret["tape"], secret["done"]
+
+
+def check(mechanism: Mechanism, held: Held) -> None:
+    """Let a mechanism that keeps its own account of what was charged look at it before anything leaves."""
+    own = getattr(mechanism, "check", None)
+    if own is not None:
+        own(held)
 
 
 @eqx.filter_jit
@@ -175,13 +186,17 @@ def advance_together(
     mechanism = program(conversations[0]._mechanism)
     if any(program(other._mechanism) != mechanism for other in conversations):
         raise RuntimeError("conversations that advance together need the same mechanism")
-    charged = [conversation._charge() for conversation in conversations]
+    leaves, public = jax.tree.map(np.asarray, (jax.tree.leaves(states), jax.random.key_data(keys)))
+    charged = [
+        one._charge(generator, [leaf[at] for leaf in leaves], public[at]) for at, one in enumerate(conversations)
+    ]
     data, held = (stack([getattr(one, name) for one in conversations]) for name in ("_data", "_held"))
     tape, secret = np.stack([tape for _, tape, _ in charged]), jnp.stack([secret for *_, secret in charged])
     held, states, info = run_chunks(mechanism, generator, data, held, states, tape, secret, keys)
     held = jax.tree.map(np.asarray, held)
     for number, one in enumerate(conversations):
         one._held = jax.tree.map(lambda leaf, at=number: leaf[at], held)
+        check(mechanism, one._held)
         one._tape, one.done = None, one.done + tape.shape[1]
     return Release((states, info), charged[0][0])
 

@@ -72,8 +72,10 @@ def pieces(
         place = number * size + jnp.arange(size)
         unit = jax.lax.dynamic_slice_in_dim(order, number * size, size)
         slot = jnp.arange(per_unit)
-        row = jnp.minimum(data.first[unit][:, None] + slot[None, :], data.rows.shape[0] - 1)
-        present = (slot[None, :] < data.size[unit][:, None]) & (place < total)[:, None]
+        owned = slot[None, :] < data.size[unit][:, None]
+        # An empty place of a unit repeats the unit's first row, never a row of somebody else.
+        row = data.first[unit][:, None] + jnp.where(owned, slot[None, :], 0)
+        present = owned & (place < total)[:, None]
         return add(carry, Members(data.rows[row], data.classes[row], present.astype(jnp.float32)))
 
     return jax.lax.fori_loop(0, -(-total // size), one, start)

@@ -29,7 +29,7 @@ from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.private import Curator
 from understudy.private.mechanisms.reported_gradients import ReportedGradients
-from understudy.private.mechanisms.teacher_gradients import TeacherGradients, TeacherNetwork
+from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, TeacherGradients, TeacherNetwork
 from understudy.recipes.opening import ask_start
 from understudy.recipes.pate_gan import classes_per_unit, ensembles
 from understudy.recipes.start import announce_start, ask_moments, starting_point
@@ -40,6 +40,7 @@ REPORT = "report of the data-dependent price"
 USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
 SPREAD = 0.4  # of pixels around their class's location, where nothing was paid for; black is -1, white 1
 LOOSE = 1e3  # tether of a generator that has nothing to be held to
+MOST_ANSWER_UNITS = 10**6  # an answer's noise is then 1/700 of a test's
 # Beside 0.1 for the class ratio, whose noise is then 141 rows at epsilon 1, as Laplace noise at epsilon 0.01 has.
 PUBLISHED_SHARE = 142.0
 
@@ -141,6 +142,10 @@ class GPate(Estimator):
             raise UsageError("network=conv needs teacher_hidden of at least 1")
         if self.bins < 2:
             raise UsageError(f"bins={self.bins} must be at least 2: teachers vote between bins")
+        if self.answer_units > MOST_ANSWER_UNITS:
+            raise UsageError(
+                f"answer_units={self.answer_units:g} must be at most {MOST_ANSWER_UNITS:,}: an answer costs that many tests"
+            )
         if not 0.0 <= self.threshold <= 1.0 or not self.expected <= 1.0:
             raise UsageError(f"threshold={self.threshold} and expected={self.expected} are shares from 0 to 1")
         if self.rounds is None and self.sigma_test is None:
@@ -151,6 +156,11 @@ class GPate(Estimator):
             self.teacher_hidden < 0 or self.teacher_hidden != int(self.teacher_hidden)
         ):
             raise UsageError(f"teacher_hidden={self.teacher_hidden} must be a whole number; 0 means linear teachers")
+        if self.allowance > MOST_UNITS:
+            raise UsageError(
+                f"judged={self.judged:g} x projected={self.projected:g} questions a round, with answer_units="
+                f"{self.answer_units:g} for an answer, take {self.allowance:,} units; at most {MOST_UNITS:,} can be counted"
+            )
 
     def choices(self, schema: Schema) -> Choices:
         """What was given, and defaults for this kind of table."""
@@ -181,7 +191,9 @@ class GPate(Estimator):
         def event(z: float) -> dpa.DpEvent:
             return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), rounds * self.allowance)
 
-        detail = f"{rounds} rounds x {self.judged * self.projected} questions, at most {self.allowance} units a round"
+        detail = (
+            f"{rounds} rounds x {int(self.judged * self.projected)} questions, at most {self.allowance} units a round"
+        )
         units = rounds * self.allowance
         weight = self.choices(schema).directions_share
         directions = Announced(DIRECTIONS, weight, event, answers=units, detail=detail)
@@ -200,13 +212,23 @@ class GPate(Estimator):
     @property
     def allowance(self) -> int:
         """Units a round is charged: all its tests, and answers to the expected share of its questions, at least one."""
-        questions = self.judged * self.projected
-        return questions + self.answer_units * max(math.ceil(self.expected * questions), 1)
+        questions = int(self.judged * self.projected)
+        return questions + int(self.answer_units) * max(math.ceil(self.expected * questions), 1)
 
     def round_count(self, schema: Schema) -> int:
         """The given number, or the one that brings the noise of the test nearest to `sigma_test`."""
+        rounds = self._round_count(schema)
+        if rounds * self.allowance > MOST_UNITS:
+            given = f"rounds={self.rounds:g}" if self.rounds is not None else f"sigma_test={self.sigma_test:g}"
+            raise UsageError(
+                f"{given}: {rounds:,} rounds of {self.allowance:,} units each are more than the {MOST_UNITS:,} that can be "
+                "counted; lower it, or ask less in a round (judged, projected, answer_units)"
+            )
+        return rounds
+
+    def _round_count(self, schema: Schema) -> int:
         if self.rounds is not None:
-            return self.rounds
+            return int(self.rounds)
         assert self.sigma_test is not None
         mu = gaussian.mu(self.epsilon, self.delta)
         unit = self.sigma_test / math.sqrt(self._touched(schema))
@@ -323,14 +345,14 @@ class GPate(Estimator):
             teachers=teachers,
             labels=labels,
             capacity=capacity,
-            judged=self.judged,
-            projected=self.projected,
-            bins=self.bins,
+            judged=int(self.judged),
+            projected=int(self.projected),
+            bins=int(self.bins),
             clip=self.clip,
             threshold=self.threshold,
             touched=touched,
             unit=unit,
-            answer_units=self.answer_units,
+            answer_units=int(self.answer_units),
             allowance=self.allowance,
             rate=chosen.teacher_rate,
             decay=chosen.teacher_decay,

@@ -66,7 +66,7 @@ def number(cell: Any) -> float:
         try:
             return float(cell)
         except OverflowError:
-            return math.inf if cell > 0 else -math.inf
+            return math.copysign(math.inf, 1 if cell > 0 else -1)
         except ValueError:  # a signalling NaN
             return math.nan
     return float(cell) if isinstance(cell, float | np.floating) else math.nan
@@ -157,9 +157,10 @@ def _text(cell: Any) -> str:
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, int | np.integer):
-        return str(int(cell)) if -_EXACT < cell < _EXACT else UNREADABLE
+        return str(int(cell)) if abs(int(cell)) < _EXACT else UNREADABLE
     if isinstance(cell, float | np.floating):
-        return str(int(cell)) if abs(cell) < _EXACT and cell == int(cell) else str(cell)
+        whole = _whole(cell)
+        return str(cell) if whole is None else str(whole)
     return str(cell) if isinstance(cell, Decimal | Fraction | date | np.datetime64 | UUID) else UNREADABLE
 
 
@@ -176,9 +177,11 @@ def _whole(cell: Any) -> int | None:
     if isinstance(cell, str):
         text = cell.strip(WHITE)
         cell = int(text) if _WHOLE.fullmatch(text) else number(text)
+    elif isinstance(cell, np.bool_ | np.integer):
+        cell = int(cell)
     elif isinstance(cell, np.floating):
         cell = float(cell)
-    elif not isinstance(cell, bool | int | np.bool_ | np.integer | float | Decimal | Fraction):
+    elif not isinstance(cell, bool | int | float | Decimal | Fraction):
         return None
     return int(cell) if -_EXACT < cell < _EXACT and cell == int(cell) else None
 

@@ -7,6 +7,7 @@ why columns of floats are refused as identifiers.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,10 @@ class FrameTable(Table):
         size = _PART * self.block
         for first in range(part * size, min((part + 1) * size, self.count), self.block):
             stop = min(first + self.block, self.count)
-            yield Rows(stop - first, lambda name, a=first, b=stop: cells_of(self.columns[name].array[a:b]))
+            yield Rows(stop - first, partial(self._cells, first, stop))
+
+    def _cells(self, first: int, stop: int, name: str) -> Cells:
+        return cells_of(self.columns[name].array[first:stop])
 
 
 def cells_of(values: Any) -> Cells:

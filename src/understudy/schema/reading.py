@@ -40,27 +40,25 @@ from understudy.schema.parquet_rows import open_parquet
 from understudy.schema.rows import BLOCK, MISSING, UNKNOWN, Rows, Table
 from understudy.schema.schema import Schema
 
-__all__ = ["BLOCK", "MISSING", "UNKNOWN", "Rows", "Table", "open_columns", "open_table"]
+__all__ = ["BLOCK", "MISSING", "UNKNOWN", "Rows", "Table", "open_table"]
 
 
-def open_table(source: Any, schema: Schema, *, block: int = BLOCK) -> Table:
-    """The schema's columns of a file (CSV, TSV, .gz of these, Parquet, NPZ, folder of PNG) or of a frame."""
-    if isinstance(source, Table):
-        return source
-    if isinstance(source, str | os.PathLike):
-        found = file_format(source)
-        if found in ("npz", "folder"):
-            return open_columns(image_frame(source, schema), schema.columns, block=block)
-    return open_columns(source, schema.columns, block=block)
+def open_table(source: Any, schema: Schema, *, columns: Sequence[Column] | None = None, block: int = BLOCK) -> Table:
+    """The schema's columns (or some of them) of a file or frame, to be read in blocks of at most `block` rows.
+
+    Files: CSV, TSV, .gz of these, Parquet, NPZ, a folder of PNG files. Frames: pandas, polars, PyArrow.
+    """
+    wanted = schema.columns if columns is None else columns
+    if not isinstance(source, str | os.PathLike):
+        return _open_frame(source, wanted, block)
+    found = file_format(source)
+    if found in ("npz", "folder"):
+        return _open_frame(image_frame(source, schema), wanted, block)
+    require_file(source)
+    return _open_csv(source, wanted, block) if found == "csv" else _open_parquet(source, wanted, block)
 
 
-def open_columns(source: Any, columns: Sequence[Column], *, block: int = BLOCK) -> Table:
-    """The same for some columns of a CSV or Parquet file or of a frame."""
-    if isinstance(source, str | os.PathLike):
-        require_file(source)
-        return (
-            _open_csv(source, columns, block) if file_format(source) == "csv" else _open_parquet(source, columns, block)
-        )
+def _open_frame(source: Any, columns: Sequence[Column], block: int) -> Table:
     names = [column.name for column in columns]
     table = arrow_table(source, names)
     if isinstance(table, pa.Table):

@@ -49,7 +49,8 @@ class Rows:
 
     def positions(self, column: Column) -> np.ndarray:
         """int32 [n] index among the declared values; MISSING for nulls, UNKNOWN for anything not declared."""
-        return vectors.places(self.keys(column), declared_keys(column), MISSING, UNKNOWN)
+        wanted = declared_keys(column)
+        return vectors.positions(self._cells(column), key_family(column), wanted, MISSING, UNKNOWN)
 
     def outcomes(self, column: Column) -> np.ndarray:
         """int32 [n] index into `column.outcomes`, with nulls and unknown values put where the schema allows them."""

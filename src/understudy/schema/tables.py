@@ -130,7 +130,7 @@ def _typed(blocks: list[Rows], column: Column) -> pa.ChunkedArray:
         cells = pa.chunked_array([pa.array(numbers, mask=np.isnan(numbers))])
         return _first_cast(cells, (kind, pa.float64()))
     if column.kind == "identifier":
-        return _first_cast(_joined(blocks, column, Rows.identities), (kind if column.dtype else pa.string(),))
+        return _joined(blocks, column, Rows.identities)  # text: `007` and `7` are two persons, whatever the dtype
     keys = _joined(blocks, column, Rows.keys)
     if family(kind) == "string":
         return keys.cast(kind)

@@ -5,7 +5,7 @@ function gives what its namesake in `cells` gives cell by cell, bit for bit (pro
 cells that are equal in type and bytes, so a short cut can never merge two spellings.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ class Coded(NamedTuple):
         return Coded(places.astype(np.int64) - first, values)
 
 
-Cells = pa.Array | list[Any] | Coded
+Cells: TypeAlias = pa.Array | list[Any] | Coded
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -181,7 +181,7 @@ def moments(cells: Cells) -> np.ndarray:
     ticks = _numpy(cells)
     unit = np.datetime_data(ticks.dtype)[0]
     if unit == "D":
-        whole, part = ticks.view(np.int64) * 86_400, 0.0
+        whole, part = ticks.view(np.int64) * 86_400, np.zeros(len(ticks))
     else:
         whole, rest = np.divmod(ticks.view(np.int64), _PER_SECOND[unit])
         part = rest / _PER_SECOND[unit]
@@ -286,6 +286,14 @@ def _dictionary(codes: np.ndarray, texts: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=null), texts)
 
 
+def positions(cells: Cells, family: str, wanted: list[str], missing: int, unknown: int) -> np.ndarray:
+    """`places` of the keys of every cell; of repeated cells only the different ones are looked up."""
+    cells = plain(cells)
+    if isinstance(cells, Coded):
+        return np.append(positions(cells.values, family, wanted, missing, unknown), np.int32(missing))[cells.codes]
+    return places(keys(cells, family), wanted, missing, unknown)
+
+
 def places(texts: pa.Array, wanted: list[str], missing: int, unknown: int) -> np.ndarray:
     """int32 index of each text in `wanted`; `missing` for nulls, `unknown` for all others."""
     values = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
@@ -307,9 +315,9 @@ def pixels(cells: Cells, size: int) -> tuple[np.ndarray, np.ndarray]:
     known = np.zeros(len(values), bool)
     if isinstance(cells, pa.Array) and family_of(cells.type) == "pixels":
         known = pc.fill_null(pc.equal(pc.list_value_length(cells), size), False).to_numpy(zero_copy_only=False)
-        flat = cells.filter(pa.array(known)).flatten()
-        gaps = flat.is_null().to_numpy(zero_copy_only=False).reshape(-1, size).any(axis=1)
-        found = np.clip(_numpy(flat).reshape(-1, size).astype(np.float32), 0.0, 255.0)
+        numbers = cells.filter(pa.array(known)).flatten()
+        gaps = numbers.is_null().to_numpy(zero_copy_only=False).reshape(-1, size).any(axis=1)
+        found = np.clip(_numpy(numbers).reshape(-1, size).astype(np.float32), 0.0, 255.0)
         known = known.copy()
         known[np.flatnonzero(known)[gaps]] = False
         values[known] = found[~gaps]
@@ -318,7 +326,7 @@ def pixels(cells: Cells, size: int) -> tuple[np.ndarray, np.ndarray]:
         cells = objects(cells)
     if isinstance(cells, list):
         for row, cell in enumerate(cells):
-            found = one.image(cell, size)
-            if found is not None:
-                values[row], known[row] = found, True
+            flat = one.image(cell, size)
+            if flat is not None:
+                values[row], known[row] = flat, True
     return values, known

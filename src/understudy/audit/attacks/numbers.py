@@ -2,8 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from understudy.schema import Column, Schema, to_numbers
+from understudy.schema import Column, Schema
+from understudy.schema.columns import OTHER
+from understudy.schema.rows import declared_keys
+from understudy.schema.values import rows_of
+from understudy.schema.vectors import places
 
 
 def numbers(table: pd.DataFrame, schema: Schema) -> np.ndarray:
@@ -19,15 +24,15 @@ def learned(schema: Schema) -> list[Column]:
 
 def as_floats(values: "pd.Series", column: Column) -> np.ndarray:
     """A column as numbers: values, or positions among the outcomes; -1 for what is missing or unknown."""
+    rows = rows_of(values)
     if column.kind in ("continuous", "integer", "datetime"):
-        found = np.asarray(to_numbers(values, column), np.float64)
-        return np.nan_to_num(found, nan=-1.0, posinf=-1.0, neginf=-1.0)
-    known = {value: number for number, value in enumerate(outcomes(column, values))}
-    return np.asarray([known.get(value, -1) for value in values.tolist()], np.float64)
+        return np.asarray(np.nan_to_num(rows.numbers(column), nan=-1.0, posinf=-1.0, neginf=-1.0))
+    keys = rows.keys(column)
+    return places(keys, outcomes(column, keys), -1, -1).astype(np.float64)
 
 
-def outcomes(column: Column, values: "pd.Series") -> list[object]:
+def outcomes(column: Column, keys: pa.Array) -> list[str]:
     """The declared categories; for a list that a method finds by itself, what the table shows, in order of its text."""
-    if column.resolved:
-        return [value for value in column.outcomes if value is not None]
-    return sorted({value for value in values.tolist() if value == value and value is not None}, key=str)
+    if not column.resolved:
+        return sorted(key.as_py() for key in keys.unique() if key.is_valid)
+    return declared_keys(column) + ([OTHER] if column.other and OTHER not in (column.categories or ()) else [])

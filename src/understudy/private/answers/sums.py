@@ -56,7 +56,7 @@ def on_grid(vectors: Any, owner: Any = None, grid: int = GRID) -> Any:
     return steps
 
 
-def clipped_rows(vectors: Any, norm: float = 1.0) -> Any:
+def clipped_rows(vectors: Any, norm: int = 1) -> Any:
     """Every row clipped to norm 1, by itself, times `norm`; what is no number counts as 0."""
     sound = np.isfinite(vectors)
     if not sound.all():

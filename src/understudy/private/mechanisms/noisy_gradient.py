@@ -15,8 +15,11 @@ gradient. Noise is added once, to the sum. So a round costs PoissonSampledDpEven
 removing one unit, and T rounds T times that. All units of the sample are used, however many there are
 (`understudy.private.sampling`), so nothing is truncated.
 
-Edges. A gradient with NaN or infinite coordinates counts as zero; so does one of norm 0. An empty sample gives noise alone.
-Normalisation across rows (batch norm) would let a row see others; it is refused with an explanation, not silently removed.
+Edges. A gradient with NaN or infinite coordinates counts as zero; so does one of norm 0. That is decided for each unit by its
+own rows, before anything is added up: whoever counts as zero, and every place of a piece that holds nobody, is replaced by a unit
+whose gradient is finite, times exactly 0. So no value of a row, and no row at which a loss has no derivative, touches what
+others add. An empty sample gives noise alone. Normalisation across rows (batch norm) would let a row see others; it is refused
+with an explanation, not silently removed.
 
 Not covered: sums and noise are 32-bit floating-point numbers, so the guarantee holds for real arithmetic. Answers are
 rounded to 1/1024 of the noise's deviation, which hides the low digits that known attacks read (Mironov 2012), but no proof
@@ -112,17 +115,18 @@ class NoisyGradient:
         norm = jnp.sqrt(jax.vmap(squared_norm)(*members))
         sound = jnp.isfinite(norm) & (norm > 0.0)
         factor = jnp.where(sound, jnp.minimum(1.0, clip / jnp.where(sound, norm, 1.0)), 0.0)
-        # A unit that is left out must not reach the second pass: zero times NaN is NaN.
-        kept = members._replace(
-            rows=jnp.where(sound[:, None, None], members.rows, 0.0),
-            present=members.present * sound.astype(jnp.float32)[:, None],
+        # Zero times NaN is NaN, so a unit that counts as zero is not put through the second pass: the first sound one stands in.
+        stand_in = jnp.argmax(sound)
+        kept = jax.tree.map(
+            lambda part: jnp.where(sound.reshape(-1, *[1] * (part.ndim - 1)), part, part[stand_in][None]), members
         )
 
         def weighted(weights: Any) -> Array:
             return jnp.sum(factor * jax.vmap(loss, in_axes=(None, 0, 0, 0))(weights, *kept))
 
         found = jax.grad(weighted)(weights)
-        return jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0.0), found)
+        # Finite for every unit by the first pass; a sum in another order might still overflow, and must not leave as NaN.
+        return jax.tree.map(lambda leaf: jnp.where(sound.any() & jnp.isfinite(leaf), leaf, 0.0), found)
 
     def noised(self, total: Float[Array, " n"], bits: Array, clip: float) -> Float[Array, " n"]:
         deviation = self.sigma * clip

@@ -16,7 +16,6 @@ not a second one.
 No round, no answer and no stopping depends on f, and the certificate's epsilon is the same whatever it is.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -77,14 +76,16 @@ class ReportedGradients:
         key: PRNGKeyArray,
     ) -> tuple[Counted, Directions]:
         """As `TeacherGradients.answer`, with the gaps of what was answered written down."""
-        before, unit = held.ensembles.left, self.directions.answer_units
+        asked = self.directions.asked(held.ensembles.left)
         ensembles, directions, votes = self.directions.ask(data, held.ensembles, query, noise)
         top = jax.lax.top_k(votes, 2)[0]
         groups = jnp.arange(votes.shape[0])[:, None, None]
         gaps = held.gaps.at[groups, top[..., 0] - top[..., 1]].add(directions.answered.astype(jnp.int32))
-        spent = before + self.directions.allowance - ensembles.left
-        tests = held.tests + spent - unit * directions.answered.sum(axis=(1, 2), dtype=jnp.int32)
+        tests = held.tests + jnp.where(asked, self.directions.questions, 0)
         return Counted(ensembles, gaps, tests, held.coin), directions
+
+    def check(self, held: Counted) -> None:
+        self.directions.check(held.ensembles)
 
     # -- the report -----------------------------------------------------------------------------------------------------------
     @property
@@ -96,8 +97,9 @@ class ReportedGradients:
     def closing_event(self) -> dpa.DpEvent:
         return dpa.GaussianDpEvent(self.multiplier)
 
-    def closing_digest(self, held: Counted) -> str:
-        return hashlib.sha256(np.asarray(held.coin, np.uint8).tobytes()).hexdigest()
+    def closing_coin(self, held: Counted) -> IntArray:
+        """All the noise that `close` uses."""
+        return np.asarray(held.coin, np.int64)
 
     def close(self, held: Counted) -> dict[str, Any]:
         """The report. Besides the noisy number it holds functions of released answers only."""

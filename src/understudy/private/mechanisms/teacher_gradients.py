@@ -20,6 +20,10 @@ is charged `allowance` units per ensemble before it runs and answers only from w
 left is a function of released answers. By the filter's theorem all rounds together cost at most what the ledger holds. Ensembles
 of different classes are disjoint data but for the `touched` ones, so each may use up its own allowance.
 
+Compiled integers have 32 bits, so the filter compares counts and never products: an ensemble can pay for
+floor((left - tests) / answer_units) answers. Units beyond `MOST_UNITS` are not saved up but lost, which is on the safe side; so
+no number in `allot` exceeds 2^30 whatever was announced, and what is left is never negative.
+
 Departures from the paper: no data-dependent price; ensembles may be split by class; teachers get units by a keyed hash.
 """
 
@@ -35,10 +39,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from understudy.accounting.filter import noise_for
+from understudy.errors import UsageError
 from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Shards, deal
 from understudy.questions.rounds import Directions, Probe
+
+MOST_UNITS = 2**30  # that an ensemble can hold: half of what 32 bits do
 
 Weights = dict[str, Array]
 Histograms = Int[Array, "groups judged projected bins"]
@@ -78,6 +85,13 @@ class TeacherGradients:
     rate: float
     decay: float
     chunk: int  # teachers trained at once: bounds memory, changes nothing else
+
+    def __post_init__(self) -> None:
+        if max(self.allowance, self.questions + self.answer_units) > MOST_UNITS:
+            raise UsageError(
+                f"answer_units={self.answer_units} and allowance={self.allowance} for {self.questions} questions a round: "
+                f"a round cannot have more than {MOST_UNITS:,} units"
+            )
 
     @property
     def program(self) -> "TeacherGradients":
@@ -226,10 +240,23 @@ class TeacherGradients:
         A round that could not pay for all its tests and one answer is not asked at all. The others pay for all tests first, then
         for answers in their order, until the units are gone. Only released answers enter `left`.
         """
-        charged = left + self.allowance
-        asked = charged >= self.questions + self.answer_units
-        flat = passed.reshape(passed.shape[0], -1) & asked[:, None]
-        price = jnp.cumsum(flat.astype(jnp.int32), axis=1) * self.answer_units
-        answered = flat & (price <= (charged - self.questions)[:, None])
+        charged, asked = self.charged(left), self.asked(left)
+        affordable = jnp.where(asked, (charged - self.questions) // self.answer_units, 0)
+        flat = passed.reshape(passed.shape[0], -1)
+        answered = flat & (jnp.cumsum(flat, axis=1, dtype=jnp.int32) <= affordable[:, None])
+        # No more than `affordable` answers, so this product is at most what was charged.
         spent = jnp.where(asked, self.questions, 0) + answered.sum(axis=1, dtype=jnp.int32) * self.answer_units
         return answered.reshape(passed.shape), charged - spent
+
+    def charged(self, left: Int[Array, " groups"]) -> Int[Array, " groups"]:
+        """What an ensemble can spend in the next round."""
+        return jnp.minimum(left, MOST_UNITS - self.allowance) + self.allowance
+
+    def asked(self, left: Int[Array, " groups"]) -> Bool[Array, " groups"]:
+        """Whether the next round can pay for all its tests and one answer."""
+        return self.charged(left) >= self.questions + self.answer_units
+
+    def check(self, held: Ensembles) -> None:
+        """After every chunk, before anything of it leaves: what is left is a function of answers, so this tells nothing else."""
+        if (np.asarray(held.left) < 0).any():
+            raise RuntimeError("more units were spent than were charged")

@@ -1,0 +1,299 @@
+"""Every question: announced is charged, no unit moves an answer by more than its price, and no cut into blocks shows."""
+
+import math
+from collections import Counter
+
+import dp_accounting as dpa
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from understudy import questions
+from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan
+from understudy.private import Curator, PrivateTable, SeededNoise
+from understudy.private.answers import ANSWERS, choices, counts, sums
+from understudy.private.blocks import Blocks
+from understudy.private.passes import add_up
+from understudy.questions import Counts, MarginalChoice, ModelChoice, Sums
+from understudy.questions.row_maps import Places
+from understudy.schema import Codec, Column, Schema
+
+from .table import CLASSES, QUESTIONS, RAW_QUESTIONS, ROWS_PER_UNIT, SCHEMA, WIDTH
+from .test_row_maps import ODD
+
+ASKED = QUESTIONS | RAW_QUESTIONS
+
+
+MANY = 1e6
+
+
+class Steady:
+    """No noise; or, to see how much there would be, `MANY` times its scale."""
+
+    void_reason = "test"
+
+    def __init__(self, times=0.0):
+        self.times = times
+
+    def draw(self, kind, scale, shape):
+        return np.full(shape, round(scale * self.times), np.int64)
+
+    def secret(self, size):
+        return bytes(size)
+
+
+def exact(question, blocks):
+    answer = ANSWERS[type(question)]
+    start = lambda: answer.start(question, blocks.width)  # noqa: E731
+    return add_up(blocks.parts, start, lambda total, block: answer.add(question, total, block))
+
+
+def flat(released):
+    return np.concatenate([np.asarray(part, float).ravel() for part in released])
+
+
+def moved(question, one, other):
+    """How far two exact sums lie apart in deviations of the noise that is added to each coordinate."""
+    answer = ANSWERS[type(question)]
+    first, second = (flat(answer.release(question, total, Steady())) for total in (one, other))
+    deviation = (flat(answer.release(question, one, Steady(MANY))) - first) / MANY
+    return float(np.linalg.norm((first - second) / deviation))
+
+
+def test_the_table_names_every_question():
+    assert {type(question) for question in ASKED.values()} == set(ANSWERS) == set(questions.Question.__args__)
+
+
+def tables():
+    return st.integers(1, 12).flatmap(
+        lambda n: st.tuples(
+            hnp.arrays(np.float32, (n, WIDTH), elements=ODD),
+            hnp.arrays(np.int32, n, elements=st.integers(0, CLASSES - 1)),
+            st.lists(st.integers(0, 5), min_size=n, max_size=n),
+        )
+    )
+
+
+def capped(units):
+    """At most ROWS_PER_UNIT rows of a unit, as the table hands them out."""
+    seen = Counter()
+    keep = []
+    for row, unit in enumerate(units):
+        seen[unit] += 1
+        if seen[unit] <= ROWS_PER_UNIT:
+            keep.append(row)
+    return np.asarray(keep, int)
+
+
+GAUSSIAN = {
+    name: question for name, question in QUESTIONS.items() if not isinstance(question, MarginalChoice | ModelChoice)
+}
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.booleans())
+def test_no_unit_moves_an_answer_by_more_than_its_price(name, table, by_row):
+    """Hostile rows, with and without the first row's unit: the change is at most 1 / sigma in deviations of the noise."""
+    rows, classes, units = table[0], table[1], np.asarray(table[2])
+    question = QUESTIONS[name]
+    keep = capped(units)
+    rows, classes, units = rows[keep], classes[keep], units[keep]
+    gone = np.arange(len(units)) == 0 if by_row else units == units[0]
+    cut = lambda kept: Blocks.of(rows[kept], classes[kept], None if by_row else units[kept])  # noqa: E731
+    full, less = exact(question, cut(np.ones(len(units), bool))), exact(question, cut(~gone))
+    assert moved(question, full, less) <= 1.0 / question.sigma * (1.0 + 1e-6)
+    assert question.event == dpa.GaussianDpEvent(question.sigma)
+
+
+class NotClipped(Sums):
+    """Mutant: the clipped copy is made, the raw copy is summed."""
+
+
+def add_raw(question, total, block):
+    total[0] += (
+        (np.nan_to_num(block.rows[:, : total.shape[1]].astype(float)).clip(-9, 9) * sums.GRID).sum(0).astype(int)
+    )
+
+
+class OneTableForAll(Counts):
+    """Mutant: the sensitivity of one marginal for all of them."""
+
+    @property
+    def deviations(self):
+        return tuple(self.sigma * self.rows_per_unit for _ in self.tables)
+
+
+class OneRow(Counts):
+    """Mutant: noise for one row where a unit may have several."""
+
+    @property
+    def deviations(self):
+        return tuple(self.sigma * math.sqrt(len(self.tables)) for _ in self.tables)
+
+
+@pytest.mark.parametrize("mutant", ["not clipped", "one table", "one row"])
+def test_wrong_versions_are_caught_by_the_same_check(mutant, monkeypatch):
+    rows, classes, units = np.full((3, WIDTH), 0.9, np.float32), np.zeros(3, np.int32), np.zeros(3, int)
+    kinds = {"not clipped": NotClipped, "one table": OneTableForAll, "one row": OneRow}
+    if mutant == "not clipped":
+        question = NotClipped(Places() * 5.0, 1, 1.0)
+        wrong = type("Wrong", (), {"start": sums.start, "add": staticmethod(add_raw), "release": sums.release})
+    else:
+        right = QUESTIONS["counts"]
+        question = kinds[mutant](right.cells, right.sizes, right.tables, right.sigma, right.rows_per_unit)
+        wrong = counts
+    monkeypatch.setitem(ANSWERS, kinds[mutant], wrong)
+    full, less = (exact(question, Blocks.of(rows[:n], classes[:n], units[:n])) for n in (3, 0))
+    assert moved(question, full, less) > 1.5 / question.sigma
+
+
+@pytest.mark.parametrize("name", ["choice of a marginal", "choice of a model"])
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_no_unit_moves_a_score_by_more_than_the_choice_is_built_for(name, table):
+    question, units = QUESTIONS[name], np.asarray(table[2])
+    keep = capped(units)
+    rows, classes, units = table[0][keep], table[1][keep], units[keep]
+    stay = units != units[0]
+    full, less = (exact(question, Blocks.of(rows[k], classes[k], units[k])) for k in (slice(None), stay))
+    if name == "choice of a model":
+        change = np.abs(full - less)
+    else:
+        public = list(zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True))
+        change = [abs(w * (choices.score(full[c], e, p) - choices.score(less[c], e, p))) for c, e, p, w in public]
+    assert max(change) <= question.influence
+    assert question.scale == pytest.approx(2 * question.influence / questions.choices.bounded_range(question.sigma))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@settings(max_examples=20, deadline=None)
+@given(tables(), st.randoms(), st.booleans())
+def test_neither_order_nor_blocks_nor_workers_show(name, table, random, by_row):
+    rows, classes, units = table
+    keep = capped(units)
+    rows, classes, units = rows[keep], classes[keep], np.asarray(units)[keep]
+    question, order = QUESTIONS[name], list(range(len(rows)))
+    random.shuffle(order)
+    whole = Blocks.of(rows, classes, None if by_row else units)
+    other = Blocks.of(rows[order], classes[order], None if by_row else units[order])
+    single = [
+        Blocks.of(rows[units == u], classes[units == u], None if by_row else units[units == u]) for u in set(units)
+    ]
+    pieces = Blocks(tuple(part for one in single for part in one.parts), WIDTH, by_row)
+    expected = exact(question, whole)
+    for cut in (other, pieces):
+        found = exact(question, cut)
+        if isinstance(expected, dict):
+            assert all((found[key] == expected[key]).all() for key in expected)
+        else:
+            assert (found == expected).all()
+
+
+# -- cells as they were read -------------------------------------------------------------------------------------------------
+
+
+def raw_total(question, frame):
+    table = PrivateTable(frame, SCHEMA)
+    answer = ANSWERS[type(question)]
+    add = lambda total, raw: answer.add(question, total, raw.rows, raw.units, SCHEMA)  # noqa: E731
+    return add_up(table._parts, lambda: answer.start(question, 0), add)
+
+
+CELL = st.sampled_from(["", "1", "2.5", "1e400", "abc", "2020-01-01", "9999-12-31", "red", "7", "nan", "\x00", "0x10"])
+
+
+@pytest.mark.parametrize("name", RAW_QUESTIONS)
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL, CELL, CELL, st.sampled_from("abcd")), min_size=1, max_size=8))
+def test_no_unit_moves_an_estimate_by_more_than_its_price(name, rows):
+    question = RAW_QUESTIONS[name]
+    keep = capped([row[-1] for row in rows])
+    frame = pd.DataFrame([rows[i] for i in keep], columns=["x", "when", "a", "b", "who"], dtype=object)
+    full, less = raw_total(question, frame), raw_total(question, frame[frame["who"] != frame["who"].iloc[0]])
+    if name == "categories":
+        change = [full[key] - less[key] for key in full]
+        assert all(0 <= c <= 1 for c in change) and sum(change) <= question.keys_per_unit
+    else:
+        assert np.linalg.norm(full - less) <= question.rows_per_unit * len(question.columns)
+        assert question.deviation == question.sigma * question.rows_per_unit * len(question.columns)
+
+
+# -- the door -------------------------------------------------------------------------------------------------------------------
+
+
+ROW_SCHEMA = Schema(
+    columns=(*(Column(name=f"x{i}", kind="continuous", lower=0, upper=1) for i in range(WIDTH)),
+             Column(name="y", kind="categorical", categories=("no", "yes")),
+             Column(name="who", kind="identifier", dtype="string")),
+    label="y", unit="who", max_rows_per_unit=ROWS_PER_UNIT,
+)  # fmt: skip
+
+
+def curator_of(question, rows=40, charges=1):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((rows, WIDTH)), columns=[f"x{i}" for i in range(WIDTH)])
+    frame["y"], frame["who"] = rng.choice(["no", "yes"], rows), [f"p{i // 2}" for i in range(rows)]
+    event = question.event if charges == 1 else dpa.SelfComposedDpEvent(question.event, charges)
+    plan = Plan(
+        method="test", budget=Budget(50.0, 1e-5), unit="who", charges=(Charge("asked", event),), parameters={}, notes=()
+    )
+    ledger = Ledger(plan)
+    return Curator(PrivateTable(frame, ROW_SCHEMA), ROW_SCHEMA, ledger, SeededNoise(0)), ledger
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_what_is_asked_is_charged_once_and_nothing_more(name):
+    question = QUESTIONS[name]
+    curator, ledger = curator_of(question)
+    curator.adopt(Codec(ROW_SCHEMA))
+    release = curator.ask("asked", question)
+    assert release.event == question.event
+    assert [charge.event for charge in ledger.spent] == [question.event]
+    with pytest.raises(LedgerError):
+        curator.ask("asked", question)
+    assert len(curator.transcript) == 1
+
+
+class Derived(Sums):
+    """A question of somebody else's making."""
+
+    @property
+    def event(self):
+        return dpa.NoOpDpEvent()
+
+
+def test_a_question_that_the_wall_does_not_know_is_refused():
+    curator, ledger = curator_of(QUESTIONS["sums"])
+    curator.adopt(Codec(ROW_SCHEMA))
+    with pytest.raises(RuntimeError, match="no question"):
+        curator.ask("asked", Derived(Places(), 1, 1.0))
+    assert not ledger.spent
+
+
+@pytest.mark.parametrize("name", ["counts", "choice of a marginal", "choice of a model", "class counts"])
+def test_a_question_priced_for_fewer_rows_than_a_unit_may_have_is_refused(name):
+    from dataclasses import replace
+
+    question = replace(QUESTIONS[name], rows_per_unit=ROWS_PER_UNIT - 1)
+    curator, ledger = curator_of(question)
+    curator.adopt(Codec(ROW_SCHEMA))
+    with pytest.raises(RuntimeError, match="fewer rows"):
+        curator.ask("asked", question)
+    assert not ledger.spent
+
+
+def test_grid_vectors_never_exceed_norm_one():
+    """Exact integer norms of 20,000 vectors of every length, alone and as rows of units."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(20_000, 5)) * np.exp(rng.normal(size=(20_000, 1)) * 3)
+    steps = sums.on_grid(vectors).astype(np.int64)
+    assert (steps.astype(object) ** 2).sum(axis=1).max() <= sums.GRID**2
+    owner = rng.integers(0, 6000, 20_000)
+    steps = sums.on_grid(sums.clipped_rows(vectors), owner).astype(np.int64)
+    lengths = np.zeros(6000, object)
+    np.add.at(lengths, owner, (steps.astype(object) ** 2).sum(axis=1))
+    assert lengths.max() <= sums.GRID**2

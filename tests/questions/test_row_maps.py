@@ -1,0 +1,107 @@
+"""A row map sees one row: its value does not depend on the rows beside it, bit for bit, and one that mixes rows cannot be written."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from understudy.private import mapping
+from understudy.private.mapping import Block, apply
+from understudy.questions import row_maps
+from understudy.questions.row_maps import Places, Step, Tree, describe, digest
+
+from .table import CLASSES, STEPS, WIDTH
+
+ODD = st.floats(0, 1, width=32) | st.sampled_from([0.0, 1.0, 0.5, np.nan, np.inf, -np.inf, 1e30, -3.0])
+
+
+def blocks():
+    return st.integers(1, 9).flatmap(
+        lambda n: st.tuples(
+            hnp.arrays(np.float32, (n, WIDTH), elements=ODD),
+            hnp.arrays(np.int32, n, elements=st.integers(0, CLASSES - 1)),
+        )
+    )
+
+
+def same_bits(one, other):
+    one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def test_the_table_names_every_step_that_the_wall_knows():
+    steps = {kind for kind in vars(row_maps).values() if isinstance(kind, type) and issubclass(kind, Step)} - {Step}
+    assert set(STEPS) == steps == set(mapping.STEPS)
+
+
+@pytest.mark.parametrize("kind", STEPS, ids=lambda kind: kind.__name__)
+@settings(max_examples=30, deadline=None)
+@given(blocks(), st.randoms())
+def test_a_row_is_mapped_alone(kind, block, random):
+    """The value of every row alone, in another order, and among copies of an odd row, is its value in the block."""
+    rows, classes = block
+    step = STEPS[kind]
+    whole = apply(step, Block(rows, classes))
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    assert same_bits(apply(step, Block(rows[order], classes[order])), whole[order])
+    for i in range(len(rows)):
+        assert same_bits(apply(step, Block(rows[i : i + 1], classes[i : i + 1])), whole[i : i + 1])
+    more = np.concatenate([np.full((300, WIDTH), np.nan, np.float32), rows])
+    assert same_bits(apply(step, Block(more, np.concatenate([np.zeros(300, np.int32), classes])))[300:], whole)
+
+
+@dataclass(frozen=True, eq=False)
+class DividedByTheLargest(Step):
+    """Mutant: a step of one's own, which would look at the whole block."""
+
+    def __call__(self, rows):
+        return rows / rows.max()
+
+
+@dataclass(frozen=True, eq=False)
+class Sneaky(Places):
+    """Mutant: passes for a step that the wall knows."""
+
+
+@pytest.mark.parametrize("step", [DividedByTheLargest(), Sneaky(), lambda rows: rows / rows.max(), np.max])
+def test_a_map_that_mixes_rows_is_refused_before_it_sees_one(step):
+    block = Block(np.ones((3, WIDTH), np.float32), np.zeros(3, np.int32))
+    with pytest.raises(RuntimeError, match="no step"):
+        apply(step, block)
+    if isinstance(step, Step):
+        with pytest.raises(RuntimeError, match="no step"):
+            apply(step + 1.0, block)
+
+
+def test_a_mutant_that_mixes_rows_is_caught(monkeypatch):
+    """Were the wall to carry out a step over the block, the check above would see it."""
+    monkeypatch.setitem(mapping.STEPS, DividedByTheLargest, lambda step, block, of: block.rows / np.nanmax(block.rows))
+    rows = np.random.default_rng(0).random((5, WIDTH)).astype(np.float32)
+    classes = np.zeros(5, np.int32)
+    whole = apply(DividedByTheLargest(), Block(rows, classes))
+    assert not same_bits(apply(DividedByTheLargest(), Block(rows[:1], classes[:1])), whole[:1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    hnp.arrays(np.float32, st.integers(0, 40), elements=st.floats(-1, 2, width=32) | st.sampled_from([np.nan, np.inf])),
+    hnp.arrays(np.float64, st.integers(0, 20), elements=st.floats(-1, 2)),
+)
+def test_comparing_with_every_edge_is_searching_for_the_cell(values, edges):
+    edges = np.sort(edges)
+    sound = ~np.isnan(values)
+    found = mapping.how_many_below(values, edges)
+    assert found[sound].tolist() == np.searchsorted(edges, values[sound].astype(np.float64), side="right").tolist()
+
+
+def test_maps_are_compared_by_what_they_say():
+    for kind, step in STEPS.items():
+        assert digest(step) == digest(step)
+        assert kind.__name__ in describe(step) or kind is row_maps.Constant
+    assert len({digest(step) for step in STEPS.values()}) == len(STEPS)
+    assert digest(Places(np.arange(3))) != digest(Places(np.arange(4)))
+    assert digest((Tree(*[np.zeros(1)] * 5),)) != digest((Tree(*[np.ones(1)] * 5),))
