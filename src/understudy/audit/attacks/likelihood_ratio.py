@@ -336,7 +336,7 @@ def direction(sides: tuple[Blocks, ...]) -> np.ndarray:
     known = {row.tobytes() for row in without}  # rows of units stand in no order that is known
     own = [row for row in with_ if row.tobytes() not in known] or [*with_, np.ones(with_.shape[1], np.float32)]
     row = own[0]
-    return row / max(float(np.linalg.norm(row)), 1e-6)
+    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-6))
 
 
 def ratios_of_rounds(info: Sequence[dict[str, np.ndarray]]) -> np.ndarray:
