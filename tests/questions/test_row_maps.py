@@ -71,7 +71,7 @@ def test_the_nearest_centre_is_that_of_the_row_alone():
     random = np.random.default_rng(0)
     rows = random.random((400, WIDTH)).astype(np.float32)
     for _ in range(20):
-        centres = random.random((6, WIDTH)) * 1e-9 + 0.1
+        centres = random.random((6, WIDTH)) * 1e-16 + 0.1
         step, classes = row_maps.Nearest(Places(), centres, np.zeros(6, int)), np.zeros(400, np.int32)
         whole = apply(step, Block(rows, classes))
         for i in range(0, 400, 40):
