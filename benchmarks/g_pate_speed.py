@@ -105,10 +105,10 @@ def whole(network: Any, teachers: int) -> tuple[Any, int]:
     from understudy.generators.copula import Start
     from understudy.generators.g_pate import Hints
     from understudy.nn.heads import Block, Heads
+    from understudy.private.blocks import Blocks
     from understudy.private.noise import SeededNoise
     from understudy.private.rounds import run_chunk
     from understudy.recipes.g_pate import GPate, pictures
-    from understudy.schema import Encoded
 
     width, shape = SIDE * SIDE, (SIDE, SIDE, 1)
     recipe = GPate(
@@ -121,8 +121,8 @@ def whole(network: Any, teachers: int) -> tuple[Any, int]:
     generator = recipe._generator(chosen, heads, CLASSES, shape, 30)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(OWN * teachers, width)).astype(np.float32)
-    encoded = Encoded(rows, rng.integers(0, CLASSES, len(rows)).astype(np.int32))
-    data, held = mechanism.prepare(encoded, np.arange(len(rows), dtype=np.uint64), True, SeededNoise(0))
+    blocks = Blocks.of(rows, rng.integers(0, CLASSES, len(rows)).astype(np.int32))
+    data, held = mechanism.prepare(blocks, SeededNoise(0))
     data, held = jax.tree.map(jnp.asarray, (data, held))
     zeros, ones = np.zeros((CLASSES, width), np.float32), np.ones((CLASSES, 1), np.float32)
     start = Start(zeros, zeros, ones, 0.5 + zeros[0], 0.5 + zeros[0], zeros[0], ones)

@@ -17,13 +17,13 @@ import numpy as np
 from understudy.generators.copula import Start
 from understudy.generators.gan import GanGenerator, Hints
 from understudy.nn.heads import Block, Heads
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise
 from understudy.private.rounds import run_chunk
 from understudy.recipes.dpgan import DpGan
 from understudy.recipes.rdp_cgan import RdpCgan
-from understudy.schema import Encoded
 
 COLUMNS, BATCH, ROWS, ROUNDS, REPEATS = 178, 64, 1280, 20, 9
 
@@ -37,8 +37,8 @@ def main() -> None:
 
 def measure(generator: GanGenerator) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    encoded = Encoded(rng.normal(size=(ROWS, COLUMNS)).astype(np.float32), rng.integers(0, 2, ROWS).astype(np.int32))
-    units, rate = np.arange(ROWS, dtype=np.uint64), BATCH / ROWS
+    blocks = Blocks.of(rng.normal(size=(ROWS, COLUMNS)).astype(np.float32), rng.integers(0, 2, ROWS).astype(np.int32))
+    rate = BATCH / ROWS
     mechanisms: dict[str, Any] = {
         "private": NoisyGradient(generator.losses, (1.0,), rate, 5.0, piece=BATCH),
         "plain": PlainGradient(generator.losses, rate, piece=BATCH),
@@ -50,7 +50,7 @@ def measure(generator: GanGenerator) -> dict[str, Any]:
     secret, public = jax.random.key(1), jax.random.key(2)
     runs: dict[str, Any] = {}
     for name, mechanism in mechanisms.items():
-        data, held = jax.tree.map(jnp.asarray, mechanism.prepare(encoded, units, True, SecureNoise()))
+        data, held = jax.tree.map(jnp.asarray, mechanism.prepare(blocks, SecureNoise()))
         tape = jnp.asarray(mechanism.tape(ROUNDS, SecureNoise()), jnp.int32)
         runs[name] = (mechanism, generator, data, held, state, tape, secret, public)
         jax.block_until_ready(run_chunk(*runs[name]))

@@ -55,10 +55,10 @@ def one_round(teachers: int, repeats: int = 7) -> dict[str, float]:
     from understudy.generators.copula import Start
     from understudy.generators.pate_gan import PateGanGenerator
     from understudy.nn.heads import Block, Heads
+    from understudy.private.blocks import Blocks
     from understudy.private.mechanisms.teacher_votes import TeacherVotes
     from understudy.private.noise import SeededNoise
     from understudy.private.rounds import run_chunk
-    from understudy.schema import Encoded
 
     heads = Heads(FEATURES, tuple(Block("numeric", i, 1) for i in range(FEATURES)))
     generator = PateGanGenerator(
@@ -72,8 +72,8 @@ def one_round(teachers: int, repeats: int = 7) -> dict[str, float]:
     )  # fmt: skip
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(5 * teachers, FEATURES)).astype(np.float32)
-    encoded = Encoded(rows, np.zeros(len(rows), np.int32))
-    data, held = mechanism.prepare(encoded, np.arange(len(rows), dtype=np.uint64), True, SeededNoise(0))
+    blocks = Blocks.of(rows, np.zeros(len(rows), np.int32))
+    data, held = mechanism.prepare(blocks, SeededNoise(0))
     data, held = jax.tree.map(jnp.asarray, (data, held))
     zeros = np.zeros((1, FEATURES), np.float32)
     start = Start(

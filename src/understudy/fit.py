@@ -26,6 +26,7 @@ from understudy.estimator import Estimator, Opening
 from understudy.planning import already_paid, estimate_question
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
+from understudy.private.units import clear_private_files
 from understudy.questions import ColumnBounds, class_counts
 from understudy.schema import Bounds, Schema
 
@@ -77,6 +78,8 @@ def fit(
     told = Progress(progress, plan)
     told.tell("plan")
     store = Checkpoint(checkpoint) if checkpoint is not None else None
+    if store is not None:
+        clear_private_files(store.folder)  # of a fit that was killed
     record = resumable(store, plan, schema, resume)
     table: PrivateTable | None = None
     if record is None:
@@ -103,12 +106,14 @@ def fit(
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism).value
             told.rounds = opening.rounds
-            if store is not None and record is not None:
-                state, history = store.restore(conversation, state)
-            elif store is not None:
+            # A conversation that streams would need the table itself to go on: nothing is saved but its ledger.
+            saved = None if conversation.streams else store
+            if saved is not None and record is not None:
+                state, history = saved.restore(conversation, state)
+            elif saved is not None:
                 started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
-                store.save_once(conversation, started | fingerprint(plan, schema))
-            state, history = talk(opening, conversation, state, key_rounds, store, told, history, ledger)
+                saved.save_once(conversation, started | fingerprint(plan, schema))
+            state, history = talk(opening, conversation, state, key_rounds, saved, told, history, ledger)
             report = conversation.conclude().value
         told.tell("finish", told.rounds)
         model = Model(

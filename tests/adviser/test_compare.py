@@ -6,16 +6,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from understudy.private.mechanisms.exponential_choice import POINTS, ExponentialChoice, total_points
 
-from understudy.accounting import Budget, LedgerError, Plan, epsilon
+from understudy.accounting import Budget, LedgerError, epsilon
 from understudy.artifact import load, write_json
 from understudy.cli import run as command
 from understudy.compare import CHOICE_LEDGER, RESULT, compare, split
 from understudy.errors import UsageError
-from understudy.private import Curator, PrivateTable
+from understudy.private import Curator
+from understudy.private.answers import models
+from understudy.private.mapping import Block
 from understudy.private.noise import SeededNoise
-from understudy.schema import Codec, Column, Encoded, Schema
+from understudy.questions import POINTS, ModelChoice
+from understudy.questions.choices import bounded_range
+from understudy.questions.row_maps import Places
+from understudy.schema import Column, Schema
+
+from ..wall import FreeLedger, NoNoise, ask
 
 METHODS = ("mst", "independent")
 SCHEMA = Schema(
@@ -113,21 +119,31 @@ def test_a_choice_with_seeded_noise_says_that_it_is_void(tmp_path):
     assert len(unmarked(mutant, seeded)) == 3
 
 
-def test_points_are_clipped_so_that_no_judge_can_widen_the_sensitivity():
-    rows = Encoded(np.zeros((3, 1), np.float32), np.zeros(3, np.int32))
-    assert total_points(lambda _: np.array([1e9, -5.0, 10.4]), rows) == POINTS + 10
-    assert total_points(lambda _: np.array([np.nan, np.inf, 1.0]), rows) == 1
+@pytest.mark.parametrize("said,points", [([1e9, -5.0, 10.4], POINTS + 10), ([np.nan, np.inf, 1.0], 1)])
+def test_points_are_clipped_so_that_no_judge_can_widen_the_sensitivity(said, points):
+    question = ModelChoice((Places(),), 1.0, 1)
+    total = models.start(question, 1)
+    models.add(question, total, Block(np.asarray(said)[:, None], np.zeros(3, np.int32)))
+    assert total.tolist() == [points]
+
+
+class OnePoint(ModelChoice):
+    """The mutant: sensitivity 1 although a row can earn 255 points."""
+
+    @property
+    def influence(self):
+        return self.rows_per_unit
 
 
 def test_a_choice_priced_for_less_than_a_units_points_is_refused():
-    """The mutant: sensitivity 1 although a row can earn 255 points."""
-    plan = Plan(method="m", budget=Budget(1.0, 1e-5), unit="one row", charges=(), parameters={}, notes=())
-    from understudy.accounting import Ledger
-
-    curator = Curator(PrivateTable(table(5), SCHEMA), SCHEMA, Ledger(plan), SeededNoise(0))
-    curator.adopt(Codec(SCHEMA))
-    with pytest.raises(RuntimeError, match="priced for less"):
-        curator.choose_model("choice", ExponentialChoice(5.0, 1), [lambda encoded: np.zeros(len(encoded.classes))])
+    for rows in (1, 3):
+        assert ModelChoice((Places(),), 5.0, rows).scale == pytest.approx(2 * rows * 255 / bounded_range(5.0))
+    with pytest.raises(RuntimeError, match="no question that the wall knows"):
+        ask(OnePoint((Places(),), 5.0, 1), np.zeros((2, 1)))
+    people = (*SCHEMA.columns, Column(name="who", kind="identifier"))
+    persons = Schema(columns=people, label="y", unit="who", max_rows_per_unit=2)
+    with pytest.raises(RuntimeError, match="priced for fewer rows"):
+        Curator(None, persons, FreeLedger(), NoNoise()).ask("choice", ModelChoice((Places(),), 5.0, 1))
 
 
 @pytest.mark.parametrize("names", [["mst"], ["mst", "mst"], ["mst", "magic"], ["mst", "pate-gan-as-published"]])

@@ -18,6 +18,7 @@ from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.questions import Counts
 from understudy.recipes.independent import Independent
 from understudy.recipes.pate_gan import PateGan
 from understudy.schema import Codec, Column, Schema
@@ -58,18 +59,18 @@ class SilentVotes(TeacherVotes):
 class SharedVotes(TeacherVotes):
     """No separation: every teacher sees every row of its class."""
 
-    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
+    def prepare(self, blocks: Any, noise: Any) -> Any:
         whole = replace(self, teachers=tuple(1 for _ in self.teachers), capacity=self.capacity * max(self.teachers))
-        shards, _ = TeacherVotes.prepare(whole, encoded, units, row_level, noise)
-        _, held = TeacherVotes.prepare(self, encoded, units, row_level, noise)
+        shards, _ = TeacherVotes.prepare(whole, blocks, noise)
+        _, held = TeacherVotes.prepare(self, blocks, noise)
         return type(shards)(*(np.repeat(part, max(self.teachers), axis=1) for part in shards)), held
 
 
 class LastShardVotes(TeacherVotes):
     """An indexing mistake: every teacher is fed the last shard."""
 
-    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
-        shards, held = TeacherVotes.prepare(self, encoded, units, row_level, noise)
+    def prepare(self, blocks: Any, noise: Any) -> Any:
+        shards, held = TeacherVotes.prepare(self, blocks, noise)
         return type(shards)(*(np.repeat(part[:, -1:], part.shape[1], axis=1) for part in shards)), held
 
 
@@ -77,8 +78,8 @@ class LastShardVotes(TeacherVotes):
 class NoPateVotes(SilentVotes):
     """One discriminator sees all rows and answers without noise."""
 
-    def prepare(self, encoded: Any, units: Any, row_level: bool, noise: Any) -> Any:
-        return SharedVotes.prepare(self, encoded, units, row_level, noise)
+    def prepare(self, blocks: Any, noise: Any) -> Any:
+        return SharedVotes.prepare(self, blocks, noise)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -99,10 +100,13 @@ def with_votes(votes: type[TeacherVotes], teachers: int = 10) -> WithVotes:
 # -- sensitivity -------------------------------------------------------------------------------------------------------
 @dataclass(kw_only=True, eq=False, repr=False)
 class NarrowIndependent(Independent):
-    """Noise for one row where a person may have several."""
+    """Noise for one row where a person may have several. A question that says so is refused, so the noise itself is wrong."""
 
     def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
-        return super().begin(curator, Codec(replace(codec.schema, max_rows_per_unit=1)), counts, plan)
+        right = Counts.deviations.fget
+        narrow = property(lambda counts: tuple(each / counts.rows_per_unit for each in right(counts)))
+        with mock.patch.object(Counts, "deviations", narrow):
+            return super().begin(curator, codec, counts, plan)
 
 
 # -- labels ------------------------------------------------------------------------------------------------------------
@@ -111,7 +115,7 @@ class ExactLabels(Independent):
     """The training rows' class counts, unperturbed, go into the generator's sampling."""
 
     def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
-        counts[:] = np.bincount(curator._encoded.classes, minlength=len(counts))
+        counts[:] = np.bincount(curator._blocks.gathered().classes, minlength=len(counts))
         return super().begin(curator, codec, np.maximum(counts, 1.0), plan)
 
 

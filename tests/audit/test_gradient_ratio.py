@@ -7,9 +7,9 @@ import pytest
 
 from understudy.audit.attacks.gradient_ratio import WatchedGradient
 from understudy.private import SeededNoise
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.questions.rounds import GradientQuery
-from understudy.schema import Encoded
 
 ROUNDS = 2000
 SIGMA = 2.0
@@ -22,13 +22,10 @@ def product(weights, row, label):
 
 def ratios(rate, secret, others=0):
     rows = np.asarray([[0.0, 3.0]] * others + [[3.0, 4.0]], np.float32)
-    sides = [
-        (Encoded(part, np.zeros(len(part), np.int32)), np.arange(len(part), dtype=np.uint64))
-        for part in (rows[:others], rows)
-    ]
+    sides = [Blocks.of(part, np.zeros(len(part), np.int32)) for part in (rows[:others], rows)]
     watched = WatchedGradient(NoisyGradient((product,), (1.0,), rate, SIGMA, 8), tuple(sides))
     noise = SeededNoise(10 * others + secret)
-    data, _ = watched.prepare(*sides[secret], True, noise)
+    data, _ = watched.prepare(sides[secret], noise)
     query = GradientQuery(jnp.zeros((), jnp.int32), (jnp.ones(2),))
     data = jax.tree.map(jnp.asarray, data)
 

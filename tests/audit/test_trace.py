@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import json
 import math
-from collections import Counter
 
 import dp_accounting as dpa
 import jax
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.accounting import pate, price
+from understudy.accounting import price
 from understudy.audit import inside, recount
 from understudy.audit.trace import (
     check_accountant,
@@ -26,12 +25,13 @@ from understudy.audit.trace import (
 )
 from understudy.errors import UsageError
 from understudy.private import SecureNoise
+from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Judgement
 from understudy.recipes.pate_gan import PateGan
 from understudy.report import trace_page
-from understudy.schema import Column, Encoded, Schema
+from understudy.schema import Column, Schema
 
 SCHEMA = Schema(columns=tuple(Column(name=name, kind="continuous", lower=0.0, upper=1.0) for name in "abc"))
 QUICK = {
@@ -59,8 +59,8 @@ def correct(frame):
 class AllTheLast(TeacherVotes):
     """The audited mistake: every teacher is fed the last shard."""
 
-    def prepare(self, encoded, units, row_level, noise):
-        shards, teachers = super().prepare(encoded, units, row_level, noise)
+    def prepare(self, blocks, noise):
+        shards, teachers = super().prepare(blocks, noise)
         last = [np.repeat(part[:, -1:], part.shape[1], axis=1) for part in shards]
         return Shards(*last), teachers
 
@@ -186,8 +186,8 @@ def look(kind):
         weight_decay=0.1,
     )
     rng = np.random.default_rng(1)
-    encoded = Encoded(rng.random((ROWS, 3)).astype(np.float32), np.zeros(ROWS, np.int32))
-    dealt = inside.deal(votes, encoded, np.arange(ROWS, dtype=np.uint64), True, SecureNoise())
+    whole = Block(rng.random((ROWS, 3)).astype(np.float32), np.zeros(ROWS, np.int32))
+    dealt = inside.deal(votes, whole, SecureNoise())
     whom, per_round, mixed = tuple(inside.watched(votes.teachers)), [], []
     for number in (0, 1):
         query = Judgement(
@@ -256,15 +256,6 @@ def test_other_events_go_through_another_library_or_nowhere():
     assert recount.epsilon({dpa.LaplaceDpEvent(10.0): 3}, 1e-5) == pytest.approx(0.3, rel=0.02)
     assert recount.epsilon({dpa.NonPrivateDpEvent(): 1}, 1e-5) in (None, math.inf)
     assert recount.epsilon({}, 1e-5) == 0.0
-
-
-def test_published_moments_agree_with_the_accounting_package():
-    """Written twice, from the papers; the package also knows alpha <= 2 gamma l, which matters for high orders only."""
-    gaps, g = Counter({0: 3, 2: 10, 40: 200}), 0.02
-    mine = recount.published_moments(gaps, g)
-    for order in (1, 2, 5, 20, 40):
-        theirs = sum(n * pate.moment(order, g, pate.wrong_answer(gap, g)) for gap, n in gaps.items())
-        assert mine[order - 1] == pytest.approx(theirs, rel=1e-9)
 
 
 @pytest.mark.parametrize(

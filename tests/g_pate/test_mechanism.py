@@ -19,11 +19,14 @@ from understudy.accounting import lattice
 from understudy.accounting.filter import noise_for
 from understudy.errors import UsageError
 from understudy.nn.mlp import Mlp
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, Ensembles, TeacherGradients
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Probe
 from understudy.schema import Encoded
+
+from ..wall import FixedBits
 
 WIDTH, ROWS = 4, 60
 
@@ -65,11 +68,9 @@ def probe(subject, seed=0, steps=5):
     return Probe(*map(jnp.asarray, (practice, judged, projection)), classes, jax.random.key(seed))
 
 
-def prepared(subject, encoded=None, units=None):
-    encoded = table() if encoded is None else encoded
-    row_level = units is None
-    units = np.arange(len(encoded.rows), dtype=np.uint64) if units is None else units
-    return jax.tree.map(jnp.asarray, subject.prepare(encoded, units, row_level, SeededNoise(1)))
+def prepared(subject, encoded=None, units=None, noise=None):
+    blocks = Blocks.of(*(table() if encoded is None else encoded), units)
+    return jax.tree.map(jnp.asarray, subject.prepare(blocks, noise or SeededNoise(1)))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -143,14 +144,17 @@ def test_votes_that_see_other_shards_are_caught(mutant):
 
 def test_a_unit_with_rows_in_two_classes_moves_one_vote_in_each():
     encoded, subject = table(), mechanism(touched=2, capacity=40)
-    units = np.arange(ROWS, dtype=np.uint64) // 3
+    units = np.arange(ROWS) // 3
     person = units == 4
     assert len(set(encoded.classes[person])) == 2
     query = probe(subject)
-    shards, held = prepared(subject, encoded, units)
+    shards, held = prepared(subject, encoded, units, FixedBits((ROWS // 3, ()), (ROWS, ())))
     full = histograms(subject, shards, held, query)
     kept = Encoded(encoded.rows[~person], encoded.classes[~person])
-    shards, _ = prepared(subject, kept, units[~person])  # the same first weights: they have nothing to do with rows
+    bits = FixedBits((ROWS // 3, [4]), (ROWS, np.flatnonzero(person)))
+    shards, _ = prepared(
+        subject, kept, units[~person], bits
+    )  # the same first weights: they have nothing to do with rows
     less = histograms(subject, shards, held, query)
     moved = np.sqrt(((full - less) ** 2).sum(-1))
     assert 0 < moved.max() <= math.sqrt(2) + 1e-9
@@ -159,7 +163,7 @@ def test_a_unit_with_rows_in_two_classes_moves_one_vote_in_each():
 
 def test_one_ensemble_for_all_classes_sees_the_class_and_keeps_units_together():
     subject = mechanism(teachers=(7,), labels=2, capacity=40, network=Mlp((WIDTH + 2, 3, 1)))
-    units = np.arange(ROWS, dtype=np.uint64) // 3
+    units = np.arange(ROWS) // 3
     shards, held = prepared(subject, units=units)
     assert shards.rows.shape[-1] == WIDTH + 2 and float(shards.mask.sum()) == ROWS
     shown = np.asarray(shards.rows[..., WIDTH:][shards.mask > 0])

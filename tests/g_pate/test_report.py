@@ -17,6 +17,7 @@ from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.estimators import method
 from understudy.fit import fit
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.reported_gradients import Counted, ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import Ensembles
 from understudy.private.noise import SecureNoise, SeededNoise
@@ -204,8 +205,7 @@ def test_the_coin_is_the_operating_system_s_and_fresh():
 
 
 def prepared_with(subject, noise):
-    encoded = table()
-    return subject.prepare(encoded, np.arange(len(encoded.rows), dtype=np.uint64), True, noise)[1]
+    return subject.prepare(Blocks.of(*table()), noise)[1]
 
 
 # -- from option to certificate --------------------------------------------------------------------------------------------------

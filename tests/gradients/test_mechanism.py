@@ -16,6 +16,7 @@ from scipy import stats
 from understudy.accounting.events import flatten
 from understudy.errors import UsageError
 from understudy.private import stream
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing, unit_loss
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise, SeededNoise
@@ -49,12 +50,12 @@ def mechanism(kind=NoisyGradient, **changes):
     return kind(**(settings | changes))
 
 
-def units(rows=ROWS, per_unit=1):
-    return np.arange(rows, dtype=np.uint64) // per_unit
+def blocks(rows=ROWS, per_unit=1):
+    return Blocks.of(*encoded(rows), None if per_unit == 1 else np.arange(rows) // per_unit)
 
 
 def table(rows=ROWS, per_unit=1) -> Units:
-    return jax.tree.map(jnp.asarray, by_unit(encoded(rows), units(rows, per_unit)))
+    return jax.tree.map(jnp.asarray, by_unit(blocks(rows, per_unit)))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -289,7 +290,7 @@ def test_every_row_of_a_chosen_unit_takes_part_and_no_other():
 @pytest.mark.parametrize("rows", [0, 1])
 def test_nearly_empty_tables_answer_with_noise(rows):
     subject = mechanism()
-    data, held = subject.prepare(encoded(rows), units(rows), True, SeededNoise(0))
+    data, held = subject.prepare(blocks(rows), SeededNoise(0))
     noise = jnp.asarray(subject.tape(1, SeededNoise(1))[0], jnp.int32)
     query = GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     found = np.asarray(answer(subject, jax.tree.map(jnp.asarray, data), query, noise))

@@ -8,17 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from understudy.private.mechanisms.group_sum import GroupSum
-from understudy.private.mechanisms.noisy_sum import GRID
 
 from understudy.artifact import codec_of
 from understudy.marginals import Marginals
 from understudy.private import Curator
+from understudy.private.answers.sums import groups_of
+from understudy.private.mapping import Block, apply
 from understudy.private.release import Release
+from understudy.questions import Sums
+from understudy.questions.sums import GRID
 from understudy.recipes.few_rows import ask_margins, class_rates, few_rows, starting_rates, told_apart
 from understudy.recipes.footing import Footing, describe
 from understudy.recipes.mean_embedding import CELLS, MOMENTS, PAIRS, Embedding, MeanEmbedding
 from understudy.schema import Column, Schema
+
+from ..wall import ask
 
 NOISE = {MOMENTS: 5.0, CELLS: 13.0, PAIRS: 7.0}
 COUNTED = 15.0
@@ -45,16 +49,6 @@ def embedding(schema: Schema, counts: tuple[float, ...] = (600.0, 50.0)) -> Embe
     return Embedding(codec, Footing(Marginals(numeric, edges, edges, rates), flags, group), np.asarray(counts))
 
 
-class NoNoise:
-    void_reason = "no noise: void"
-
-    def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> Any:
-        return np.zeros(shape, np.int64)
-
-    def secret(self, size: int) -> bytes:
-        return b"0" * size
-
-
 class Witness(Curator):
     """Answers like a curator, with noise of its own choosing, and writes down how far one unit moved each answer."""
 
@@ -62,21 +56,22 @@ class Witness(Curator):
         self.rows, self.classes, self.units, self.gone, self.clip = rows, classes, units, gone, clip
         self.moved: dict[str, float] = {}
 
-    def group_sum(self, purpose: str, mechanism: GroupSum, features: Any) -> Release[Any]:
+    def ask(self, purpose: str, question: Any) -> Release[Any]:
         kept = ~self.gone
         units = None if self.units is None else self.units[kept]
-        release = mechanism.release if self.clip else lambda *given: plain_sum(*given, mechanism.groups)
-        full = release(self.rows, self.classes, self.units, features, NoNoise())
-        rest = release(self.rows[kept], self.classes[kept], units, features, NoNoise())
+        answer = ask if self.clip else plain_sum
+        full = answer(question, self.rows, self.classes, self.units)
+        rest = answer(question, self.rows[kept], self.classes[kept], units)
         self.moved[purpose] = float(np.linalg.norm((full - rest) * GRID))
-        noise = np.random.default_rng(len(self.moved)).normal(size=full.shape) * mechanism.sigma
-        return Release(full + noise, mechanism.event)
+        noise = np.random.default_rng(len(self.moved)).normal(size=full.shape) * question.sigma
+        return Release(full + noise, question.event)
 
 
-def plain_sum(rows: Any, classes: Any, units: Any, features: Any, noise: Any, groups: int) -> Any:
+def plain_sum(question: Sums, rows: Any, classes: Any, units: Any) -> Any:
     """The mutant: nobody clips."""
-    own, vectors = features(rows, classes)
-    return np.stack([vectors[own == number].sum(axis=0) for number in range(groups)])
+    block = Block(rows, classes)
+    own, vectors = groups_of(question, block), apply(question.vector, block)
+    return np.stack([vectors[own == number].sum(axis=0) for number in range(question.groups)])
 
 
 @settings(max_examples=40, deadline=None)

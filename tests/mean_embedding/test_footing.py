@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from understudy.recipes.footing import ALIKE, blend, cells_of, counter, describe, recut, snap, with_tails
+from understudy.private.mapping import Block, apply
+from understudy.recipes.footing import ALIKE, blend, cuts, describe, one_way, recut, snap, with_tails
 from understudy.schema import Codec, Column, Schema
+
+from ..wall import ask
 
 
 @settings(max_examples=60, deadline=None)
 @given(hnp.arrays(np.float32, (7, 5), elements=st.floats(0, 1, width=32)), st.integers(1, 3))
-def test_a_row_has_norm_at_most_one(rows: Any, groups: int) -> None:
+def test_a_row_or_unit_moves_the_marginals_by_at_most_their_noise(rows: Any, groups: int) -> None:
     """Three numeric columns (the last with a missing flag), one one-hot block of two outcomes, whatever the cells."""
     group = np.minimum(np.arange(2), groups - 1)
     edges = np.tile(np.array([0.0, 0.2, 0.2, 0.7, 1.0]), (2, 1))
@@ -22,15 +25,22 @@ def test_a_row_has_norm_at_most_one(rows: Any, groups: int) -> None:
     rows[:, 2] = np.round(rows[:, 2])
     rows[:, 3] = np.round(rows[:, 3])
     rows[:, 4] = 1.0 - rows[:, 3]
-    numeric, flags, discrete = np.array([0, 1]), np.array([-1, 2]), np.array([3, 4])
-    norm = np.sqrt(group.max() + 1 + 1)
-    found = counter(numeric, flags, edges, group, discrete, norm)(rows)
-    assert (np.linalg.norm(found, axis=1) <= 1.0 + 1e-12).all()
+    numeric, flags = np.array([0, 1]), np.array([-1, 2])
+
+    def moved(part: Any, most: int, units: Any = None) -> float:
+        """By the rows of one unit, each table in units of its noise for multiplier 1."""
+        question = one_way(numeric, flags, edges, group, [(3, 2)], 1.0, most)
+        assert len(question.tables) == group.max() + 2
+        found = zip(ask(question, part, units=units), question.deviations, strict=True)
+        return float(np.sqrt(sum(((counts / deviation) ** 2).sum() for counts, deviation in found)))
+
+    assert max(moved(rows[i : i + 1], 1) for i in range(len(rows))) <= 1.0 + 1e-12
+    assert moved(rows, len(rows), np.zeros(len(rows), int)) <= 1.0 + 1e-12
 
 
 def test_missing_values_are_in_no_cell() -> None:
     rows = np.array([[0.5, 1.0], [0.5, 0.0]], np.float32)
-    cell = cells_of(rows, np.array([0]), np.array([1]), np.array([[0.0, 0.4, 1.0]]))
+    cell = apply(cuts(np.array([0]), np.array([1]), np.array([[0.0, 0.4, 1.0]])), Block(rows, np.zeros(2, np.int32)))
     assert cell.tolist() == [[-1], [1]]
 
 

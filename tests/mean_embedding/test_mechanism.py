@@ -7,38 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from understudy.private.mechanisms.second_moments import GRID, SecondMoments
 
-from understudy.private.mechanisms import second_moments
+from understudy.private import blocks
+from understudy.private.answers import products
 from understudy.private.noise import SeededNoise
+from understudy.questions import Products
+from understudy.questions.products import GRID
+from understudy.questions.row_maps import Places
+
+from ..wall import NoNoise, ask
 
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False, width=32) | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, 1e-30])
 
 
-class NoNoise:
-    """Shows the exact sums, and keeps the scale that noise was asked for."""
-
-    void_reason = "no noise: void"
-    scale = 0.0
-
-    def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> Any:
-        self.scale = scale
-        return np.zeros(shape, np.int64)
-
-    def secret(self, size: int) -> bytes:
-        return b"0" * size
-
-
-def identity(rows: Any, classes: Any) -> Any:
-    return np.asarray(rows, np.float64)
-
-
 def norm_of_difference(rows: Any, classes: Any, units: Any, gone: Any, pooled: bool) -> tuple[float, float]:
     """How far the sums move when a unit goes, and the noise's scale for multiplier 1."""
-    noise, mechanism = NoNoise(), SecondMoments(1.0, pooled)
-    full = mechanism.release(rows, classes, 3, units, identity, noise)
-    rest = mechanism.release(rows[~gone], classes[~gone], 3, None if units is None else units[~gone], identity, noise)
-    return float(np.linalg.norm((full - rest) * GRID**2)), noise.scale
+    noise, question = NoNoise(), Products(Places(), 1 if pooled else 3, 1.0)
+    full = ask(question, rows, classes, units, noise)
+    rest = ask(question, rows[~gone], classes[~gone], None if units is None else units[~gone], noise)
+    return float(np.linalg.norm((full - rest) * GRID**2)), noise.scales[-1]
 
 
 @settings(max_examples=60, deadline=None)
@@ -69,18 +56,19 @@ def test_sums_are_the_products_whatever_the_blocks(monkeypatch: Any, units: str 
     rows, classes = rng.normal(size=(50, 3)) * 0.1, rng.integers(0, 2, 50)
     ids = {None: None, "each its own": np.arange(50), "some of several rows": np.arange(50) // 3}[units]
     ids = None if ids is None else ids.astype(np.uint64)
-    monkeypatch.setattr(second_moments, "BLOCK", 8)
-    found = SecondMoments(1.0).release(rows, classes, 2, ids, identity, NoNoise())
+    monkeypatch.setattr(products, "PIECE", 8)
+    monkeypatch.setattr(blocks, "SIZE", 20)
+    found = ask(Products(Places(), 2, 1.0), rows, classes, ids)
     for number in range(2):
         own = rows[classes == number]
-        products = own.T @ own
-        expected = [*products[np.triu_indices(3, 1)], (own**2).sum() / 4.0]
+        squares = own.T @ own
+        expected = [*squares[np.triu_indices(3, 1)], (own**2).sum() / 4.0]
         np.testing.assert_allclose(found[number], expected, atol=5e-3)
 
 
 def test_noise_has_the_announced_deviation() -> None:
     """10,000 coordinates: the deviation is within 4 % except once in 10,000 runs (sd of a deviation: 0.7 %)."""
-    mechanism = SecondMoments(2.0)
-    found = mechanism.release(np.zeros((1, 142)), np.zeros(1, np.int32), 1, None, identity, SeededNoise(0))
+    question = Products(Places(), 1, 2.0)
+    found = ask(question, np.zeros((1, 142)), noise=SeededNoise(0))
     assert found.shape == (1, 142 * 141 // 2 + 1)
-    assert found.std() == pytest.approx(mechanism.deviation, rel=0.04)
+    assert found.std() == pytest.approx(question.deviation, rel=0.04)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from understudy.generators.moments import LATENT, neighbourly, normal_densities, tilt
-from understudy.recipes.footing import between_bounds, cells_of, with_bounds
+from understudy.private.mapping import Block, apply
+from understudy.recipes.footing import between_bounds, cuts, with_bounds
 
 
 def test_tilt_reaches_every_moment_that_can_be_reached() -> None:
@@ -50,7 +51,7 @@ def test_bounds_are_cells_of_their_own() -> None:
         prior, [[0, 0.5, 0.5, 0], [0.5, 0, 0.5, 0]]
     )  # 0 is alone in the second column's first cell
     rows = np.array([[0.0, 0.0], [0.1, 0.5], [0.7, 0.5], [1.0, 1.0]], np.float32)
-    cell = cells_of(rows, np.arange(2), np.full(2, -1), edges)
+    cell = apply(cuts(np.arange(2), np.full(2, -1), edges), Block(rows, np.zeros(4, np.int32)))
     assert cell.tolist() == [[0, 0], [1, 2], [2, 2], [3, 3]]
     longer, cdf = between_bounds(edges[:1], np.array([[0.0, 0.2, 0.5, 0.9, 1.0]]), np.zeros(1))
     drawn = np.interp(np.linspace(0, 1, 1001), cdf[0], longer[0])

@@ -9,19 +9,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from understudy.private.mechanisms.group_sum import GroupSum
-from understudy.private.mechanisms.noisy_sum import GRID
-from understudy.private.mechanisms.second_moments import GRID as PRODUCT_GRID
-from understudy.private.mechanisms.second_moments import SecondMoments
 
 from understudy import MeanEmbedding, load
 from understudy.errors import UsageError
 from understudy.generators import picture_training, pictures
 from understudy.private import Curator
-from understudy.private.mechanisms import group_sum
+from understudy.private.answers import sums
+from understudy.private.mapping import Block, apply
+from understudy.questions import Counts, Products, Sums
 from understudy.questions.frequencies import Frequencies
+from understudy.questions.products import GRID as PRODUCT_GRID
+from understudy.questions.row_maps import Cuts, Label, Places
+from understudy.questions.sums import GRID
 from understudy.recipes import image_embedding
 from understudy.schema import Column, Schema
+
+from ..wall import NoNoise, ask
 
 SHAPE = (8, 8, 1)
 CLASSES = np.array([0, 1, 2, 0, 1, 1])
@@ -30,26 +33,9 @@ FLOATS = st.floats(-1e6, 1e6, allow_nan=False, width=32) | st.sampled_from([np.n
 ROWS = hnp.arrays(np.float64, (6, 4), elements=FLOATS)
 
 
-class NoNoise:
-    """Shows the exact sums, and keeps the scales that noise was asked for."""
-
-    void_reason = "no noise: void"
-
-    def __init__(self) -> None:
-        self.scales: list[tuple[int, float]] = []
-
-    def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> Any:
-        self.scales.append((shape[-1], scale))
-        return np.zeros(shape, np.int64)
-
-    def secret(self, size: int) -> bytes:
-        return b"0" * size
-
-
 # -- what one unit can do ------------------------------------------------------------------------------------------------
-def by_sign(rows: Any, classes: Any) -> Any:
-    """Group by class and by the row's own first number."""
-    return 2 * np.asarray(classes) + (np.nan_to_num(rows[:, 0]) > 0), rows
+SIGN = Cuts(np.array([0]), (np.array([0.0]),), np.array([-1]))  # whether the first number is at least 0
+BY_SIGN = Sums(Places(), 6, 1.0, Label() * 2.0 + SIGN)
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,37 +44,35 @@ def by_sign(rows: Any, classes: Any) -> Any:
 def test_one_unit_moves_group_sums_by_at_most_one(rows: Any, by_unit: bool) -> None:
     units = UNITS if by_unit else None
     gone = UNITS == 7 if by_unit else np.arange(6) == 2
-    mechanism = GroupSum(1.0, 6)
-    full = mechanism.release(rows, CLASSES, units, by_sign, NoNoise())
-    rest = mechanism.release(rows[~gone], CLASSES[~gone], None if units is None else units[~gone], by_sign, NoNoise())
+    full = ask(BY_SIGN, rows, CLASSES, units)
+    rest = ask(BY_SIGN, rows[~gone], CLASSES[~gone], None if units is None else units[~gone])
     assert np.linalg.norm(np.rint((full - rest) * GRID)) <= GRID
 
 
 def test_without_clipping_one_row_would_move_them_by_more(monkeypatch: Any) -> None:
     """The mutant: what the test above must catch."""
-    monkeypatch.setattr(group_sum, "on_grid", lambda vectors, owner: np.rint(vectors * GRID).astype(np.int64))
+    monkeypatch.setattr(sums, "on_grid", lambda vectors, owner=None: np.rint(vectors * GRID))
     rows = np.ones((6, 4))
-    sums = [GroupSum(1.0, 6).release(rows[:n], CLASSES[:n], None, by_sign, NoNoise()) for n in (6, 5)]
-    assert np.linalg.norm((sums[0] - sums[1]) * GRID) > 1.9 * GRID
+    found = [ask(BY_SIGN, rows[:n], CLASSES[:n]) for n in (6, 5)]
+    assert np.linalg.norm((found[0] - found[1]) * GRID) > 1.9 * GRID
 
 
 def test_group_sums_are_the_sums() -> None:
     rows = np.random.default_rng(0).normal(size=(6, 4)) * 0.1
-    found = GroupSum(1.0, 6).release(rows, CLASSES, None, by_sign, NoNoise())
-    group = by_sign(rows, CLASSES)[0]
-    np.testing.assert_allclose(found, np.eye(6)[group].T @ rows, atol=1e-5)
+    group = 2 * CLASSES + (rows[:, 0] >= 0.0)
+    np.testing.assert_allclose(ask(BY_SIGN, rows, CLASSES), np.eye(6)[group].T @ rows, atol=1e-5)
 
 
-def in_units_of_noise(rows: Any, units: Any, gone: Any, squares: float = 1.0) -> float:
+def in_units_of_noise(
+    rows: Any, units: Any, gone: Any, squares: float = 1.0, classes: Any = CLASSES, vector: Any = None
+) -> float:
     """How far products and squares move when a unit goes, each over its noise for multiplier 1 (times `squares`)."""
-    noise, mechanism = NoNoise(), SecondMoments(1.0, diagonal=True)
-    plain = lambda rows, classes: np.asarray(rows, np.float64)  # noqa: E731
-    full = mechanism.release(rows, CLASSES, 3, units, plain, noise)
-    rest = mechanism.release(rows[~gone], CLASSES[~gone], 3, None if units is None else units[~gone], plain, NoNoise())
-    width, scales = rows.shape[1], dict(noise.scales)
-    deviation = np.concatenate(
-        [np.full(full.shape[1] - width, scales[full.shape[1] - width]), [scales[width] * squares] * width]
-    )
+    noise, question = NoNoise(), Products(vector or Places(), 3, 1.0, diagonal=True)
+    full = ask(question, rows, classes, units, noise)
+    rest = ask(question, rows[~gone], classes[~gone], None if units is None else units[~gone])
+    width = math.isqrt(2 * full.shape[1])  # d (d - 1) / 2 products and d squares
+    of_product, of_square = noise.scales
+    deviation = np.concatenate([np.full(full.shape[1] - width, of_product), [of_square * squares] * width])
     return float(np.linalg.norm((full - rest) * PRODUCT_GRID**2 / deviation))
 
 
@@ -120,38 +104,45 @@ def test_every_question_looks_at_one_picture_at_a_time_and_is_moved_by_it_by_at_
     schema: Schema, monkeypatch: Any
 ) -> None:
     """The maps that a fit really uses, on the worst pictures. A map that standardised by the batch would fail the first check."""
-    asked: list[tuple[str, Any, Any]] = []
-    for kind in ("feature_sum", "group_sum", "second_moments"):
-        method = getattr(Curator, kind)
+    asked: list[Any] = []
+    inner = Curator.ask
 
-        def spy(self: Any, purpose: str, mechanism: Any, features: Any, *, _method: Any = method, **more: Any) -> Any:
-            asked.append((_method.__name__, mechanism, features))
-            return _method(self, purpose, mechanism, features, **more)
+    def spy(self: Any, purpose: str, question: Any) -> Any:
+        asked.append(question)
+        return inner(self, purpose, question)
 
-        monkeypatch.setattr(Curator, kind, spy)
+    monkeypatch.setattr(Curator, "ask", spy)
     MeanEmbedding(epsilon=5.0, seed=0).fit(drawings(300, 1), schema)
     monkeypatch.undo()
-    assert [kind for kind, _, _ in asked].count("group_sum") == 3
+    assert [type(question) for question in asked] == [
+        Counts,
+        Sums,
+        Counts,
+        Sums,
+        Products,
+        Sums,
+        Sums,
+        Counts,
+        Products,
+    ]
     checker = np.indices((8, 8)).sum(axis=0).ravel() % 2
     pictures = np.stack([np.zeros(64), np.ones(64), checker, np.arange(64) < 32, np.eye(8).ravel(), np.full(64, 0.5)])
     rows, label = Frequencies.of(SHAPE).coefficients(pictures).astype(np.float32), np.arange(6) % 2
-    for kind, mechanism, features in asked:
-        ask = (lambda x, c, f=features: f(x)) if kind == "feature_sum" else features
-        whole, alone = ask(rows, label), [ask(rows[i : i + 1], label[i : i + 1]) for i in range(6)]
-        parts = zip(whole, *alone, strict=True) if isinstance(whole, tuple) else [(whole, *alone)]
-        for together, *single in parts:
-            assert np.array_equal(together, np.concatenate(single))
-        for gone in range(6):
-            kept = np.arange(6) != gone
-            if kind == "second_moments":
-                moved = in_units_of_noise(np.asarray(features(rows, label)), None, ~kept)
-                assert moved <= 1.0 + 1e-9
+    whole = Block(rows, label)
+    for question in asked:
+        steps = (getattr(question, name, None) for name in ("vector", "group", "cells"))
+        for step in (step for step in steps if step is not None):
+            single = [apply(step, whole.part(i, i + 1)) for i in range(6)]
+            assert np.array_equal(apply(step, whole), np.concatenate(single))
+        for gone in np.eye(6, dtype=bool):
+            if isinstance(question, Products):
+                assert in_units_of_noise(rows, None, gone, classes=label, vector=question.vector) <= 1.0 + 1e-9
                 continue
-            count = () if kind == "group_sum" else (2,)
-            sums = [
-                mechanism.release(rows[i], label[i], *count, None, features, NoNoise()) for i in (kept | True, kept)
-            ]
-            assert np.linalg.norm(np.rint((sums[0] - sums[1]) * GRID)) <= GRID
+            full, rest = ask(question, rows, label), ask(question, rows[~gone], label[~gone])
+            if isinstance(question, Sums):
+                assert np.linalg.norm(np.rint((full - rest) * GRID)) <= GRID
+            else:
+                assert np.linalg.norm(full[0] - rest[0]) * question.sigma <= question.deviations[0]
 
 
 # -- public mathematics --------------------------------------------------------------------------------------------------

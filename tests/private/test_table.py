@@ -8,9 +8,10 @@ import pytest
 
 from understudy.accounting import Ledger
 from understudy.private import Curator, PrivateTable, SecureNoise
-from understudy.private.table import bound_contributions
+from understudy.private.units import bring_together
 from understudy.recipes.pate_gan import PateGan
 from understudy.schema import Column, Schema
+from understudy.schema.reading import open_table
 
 
 def schema(unit=True, most=2):
@@ -33,21 +34,37 @@ def test_the_handle_shows_nothing():
     assert not hasattr(table, "__dict__")
 
 
+def kept(table, own):
+    """Whose rows are kept, and the number of their unit within the wall."""
+    (block,) = [block for part in bring_together(open_table(table, own), own, None).parts for block in part()]
+    where = np.searchsorted(table["x"], block.rows.numbers(own.column("x")))
+    return table.iloc[where], block.units
+
+
 def test_at_most_the_declared_number_of_rows_per_unit_is_kept():
-    kept, units = bound_contributions(frame({"a": 90, "b": 1, "c": 2}), schema(most=2))
-    assert kept["who"].value_counts().to_dict() == {"a": 2, "b": 1, "c": 2}
-    assert len(set(units.tolist())) == 3
+    rows, units = kept(frame({"a": 90, "b": 1, "c": 2}), schema(most=2))
+    assert rows["who"].value_counts().to_dict() == {"a": 2, "b": 1, "c": 2}
+    assert len(set(zip(rows["who"], units.tolist(), strict=True))) == len(set(units.tolist())) == 3
 
 
 def test_which_rows_are_kept_is_random_and_unit_wise():
     """60 draws of 2 out of 30 rows all equal: probability below 1e-150."""
-    picks = {tuple(bound_contributions(frame({"a": 30}), schema(most=2))[0]["x"]) for _ in range(60)}
+    picks = {tuple(sorted(kept(frame({"a": 30}), schema(most=2))[0]["x"])) for _ in range(60)}
     assert len(picks) > 1
 
 
+def test_a_row_without_an_id_is_left_out():
+    table = frame({"a": 3, "b": 1})
+    table["who"] = table["who"].astype(object)
+    table.loc[[0, 3], "who"] = [None, float("nan")]
+    rows, _ = kept(table, schema(most=5))
+    assert sorted(rows.index) == [1, 2]
+
+
 def test_without_a_unit_every_row_is_its_own():
-    kept, units = bound_contributions(frame({"a": 5}), schema(unit=False))
-    assert len(kept) == 5 and len(set(units.tolist())) == 5
+    own = schema(unit=False)
+    (block,) = [block for part in PrivateTable(frame({"a": 5}), own)._parts for block in part()]
+    assert len(block.rows.numbers(own.column("x"))) == 5 and block.units is None
 
 
 def test_keeping_the_first_rows_by_position_would_be_caught():

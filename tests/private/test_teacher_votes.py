@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Judgement
-from understudy.schema import Encoded
 
 WIDTH, CAPACITY = 4, 6
 
@@ -34,13 +34,17 @@ def mechanism(**changes):
 
 def table(rows=60, seed=0):
     rng = np.random.default_rng(seed)
-    return Encoded(rng.normal(size=(rows, WIDTH)).astype(np.float32), rng.integers(0, 2, rows).astype(np.int32))
+    return Blocks.of(rng.normal(size=(rows, WIDTH)).astype(np.float32), rng.integers(0, 2, rows).astype(np.int32))
 
 
 def question(seed=0, steps=12):
     rng = np.random.default_rng(seed)
     practice = rng.normal(size=(steps, 2, 8, WIDTH)).astype(np.float32)
     return Judgement(jnp.asarray(practice), jnp.asarray(rng.normal(size=(2, 7, WIDTH)).astype(np.float32) * 3))
+
+
+def prepared(subject, blocks):
+    return jax.tree.map(jnp.asarray, subject.prepare(blocks, SeededNoise(1)))
 
 
 def votes_of(subject, shards, held, query):
@@ -56,9 +60,7 @@ def without_shard(shards, c, k):
 @pytest.mark.parametrize("answers", ["score", "share", "label"])
 def test_one_shard_moves_every_answer_of_its_class_by_at_most_one_vote(answers):
     subject = mechanism(answers=answers)
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     full = votes_of(subject, shards, held, question())
     for c, k in [(0, 0), (0, 8), (1, 2)]:
         less = votes_of(subject, without_shard(shards, c, k), held, question())
@@ -89,9 +91,7 @@ class OneDiscriminator(TeacherVotes):
 @pytest.mark.parametrize("mutant", [SharedNormalisation, OneDiscriminator])
 def test_teachers_that_see_other_shards_are_caught(mutant):
     subject = mutant(**mechanism(answers="score").__dict__)
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     rows = shards.rows.at[0, 0].set(40.0)
     shards = Shards(rows, shards.mask.at[0, 0].set(1.0))
     full = votes_of(subject, shards, held, question())
@@ -117,9 +117,7 @@ def test_tape_has_one_number_per_answer_at_the_scale_of_the_grid():
 
 def test_answers_are_votes_plus_the_tape_and_nothing_else():
     subject = mechanism(answers="share")
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     noise = jnp.arange(14, dtype=jnp.int32).reshape(2, 7) * 10
     _, plain = subject.answer(shards, held, question(), jnp.zeros((2, 7), jnp.int32), jax.random.key(0))
     _, noisy = subject.answer(shards, held, question(), noise, jax.random.key(0))
@@ -129,9 +127,7 @@ def test_answers_are_votes_plus_the_tape_and_nothing_else():
 
 def test_label_answers_are_the_thresholded_share():
     subject = mechanism(answers="label")
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     noise = jnp.full((2, 7), 1000, jnp.int32)
     _, answer = subject.answer(shards, held, question(), noise, jax.random.key(0))
     assert set(np.unique(np.asarray(answer))) == {1.0}
@@ -139,26 +135,22 @@ def test_label_answers_are_the_thresholded_share():
 
 def test_teachers_that_do_not_exist_do_not_vote():
     subject = mechanism(answers="share", teachers=(9, 1))
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     assert votes_of(subject, shards, held, question())[1].max() <= 1
 
 
 def test_an_empty_table_gets_answers_that_see_no_data():
     subject = mechanism()
-    empty = Encoded(np.zeros((0, WIDTH), np.float32), np.zeros(0, np.int32))
-    shards, held = jax.tree.map(jnp.asarray, subject.prepare(empty, np.zeros(0, np.uint64), True, SeededNoise(1)))
+    empty = Blocks.of(np.zeros((0, WIDTH), np.float32), np.zeros(0, np.int32))
+    shards, held = prepared(subject, empty)
     assert np.isfinite(votes_of(subject, shards, held, question())).all()
 
 
 def test_teachers_learn_to_tell_rows_from_fakes():
     """Rows around +2, fakes around -2: the votes must say so, or the training does nothing."""
-    rows = Encoded(np.random.default_rng(0).normal(2, 1, (200, WIDTH)).astype(np.float32), np.zeros(200, np.int32))
+    rows = Blocks.of(np.random.default_rng(0).normal(2, 1, (200, WIDTH)).astype(np.float32), np.zeros(200, np.int32))
     subject = mechanism(teachers=(20,), answers="share", capacity=30)
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(rows, np.arange(200, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, rows)
     practice = jnp.asarray(np.random.default_rng(1).normal(-2, 1, (20, 1, 16, WIDTH)), jnp.float32)
     judged = jnp.concatenate([jnp.full((1, 1, WIDTH), 2.0), jnp.full((1, 1, WIDTH), -2.0)], axis=1)
     found = votes_of(subject, shards, held, Judgement(practice, judged))
@@ -176,9 +168,7 @@ class RefittedTeachers(TeacherVotes):
 def test_teachers_carry_what_they_learned_from_round_to_round(kind, remembers):
     """After a round on other fakes the same round must end elsewhere; teachers refitted from scratch end at the same weights."""
     subject = kind(**mechanism().__dict__)
-    shards, held = jax.tree.map(
-        jnp.asarray, subject.prepare(table(), np.arange(60, dtype=np.uint64), True, SeededNoise(1))
-    )
+    shards, held = prepared(subject, table())
     once = subject.train(shards, held, question(0).practice)
     twice = subject.train(shards, subject.train(shards, held, question(5).practice), question(0).practice)
     assert (not np.allclose(once.weight, twice.weight)) == remembers

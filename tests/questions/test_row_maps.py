@@ -1,4 +1,4 @@
-"""A row map sees one row: its value does not depend on the rows beside it, bit for bit; one that mixes rows cannot be written."""
+"""A row map sees one row: its value does not depend on the rows beside it, and one that mixes rows cannot be written."""
 
 from dataclasses import dataclass
 

@@ -5,17 +5,16 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from understudy.private.mechanisms.bounds import PrivateBounds
-from understudy.private.mechanisms.categories import PrivateCategories
 
-from understudy.accounting import Ledger
-from understudy.planning import estimate_mechanism
-from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.planning import estimate_question
+from understudy.private import Curator, PrivateTable
+from understudy.questions import ColumnBounds, ColumnCategories, digest
 from understudy.recipes.pate_gan import PateGan, classes_per_unit
 from understudy.schema import Column, Schema, check
 
 from ..conformance.tables import TINY
 from ..fit.inside import opened
+from ..wall import FreeLedger, NoNoise, ask_cells
 
 DELTA = 1e-5
 
@@ -31,37 +30,10 @@ def shared(kind, max_rows=3, unit=True):
     return Schema(columns=columns, unit="who" if unit else None, max_rows_per_unit=max_rows if unit else 1)
 
 
-class Silent:
-    """No noise, and a note of the scales asked for: what is left is the counting."""
-
-    void_reason = "test"
-
-    def __init__(self):
-        self.scales = []
-
-    def draw(self, kind, scale, shape):
-        self.scales.append(scale)
-        return np.zeros(shape, np.int64)
-
-    def secret(self, size):
-        return bytes(size)
-
-
-class Counted(PrivateCategories):
-    """Releases the bare counts, so that a test can see what one unit changes."""
-
-    def release(self, values, units, noise):
-        pairs = set(zip(values, units.tolist(), strict=True))
-        return tuple(f"{key} {sum(value == key for value, _ in pairs)}" for key in sorted(set(values)))
-
-
 def counts_of(frame, schema, group):
-    mechanism = estimate_mechanism(schema, group, DELTA, 5.0)
-    counted = Counted(mechanism.sigma, mechanism.delta, mechanism.keys_per_unit)
-    curator = Curator(PrivateTable(frame, schema), schema, Ledger(PateGan().plan(schema)), SecureNoise())
-    columns = [column for column in schema.columns if column.estimate == group]
-    found = dict(entry.rsplit(" ", 1) for entry in curator._estimate(columns, counted))
-    return {key: int(count) for key, count in found.items()}
+    """The exact counts, which noise and a threshold keep inside, so that a test can see what one unit changes."""
+    curator = Curator(PrivateTable(frame, schema), schema, FreeLedger(), NoNoise())
+    return dict(curator._exact("test", estimate_question(schema, group, DELTA, 5.0)))
 
 
 def test_a_shared_list_counts_every_column():
@@ -77,9 +49,11 @@ def test_a_value_in_two_columns_of_a_unit_counts_once():
 
 @pytest.mark.parametrize("unit,max_rows,group,keys", [(True, 3, "both", 6), (True, 3, "c", 3), (False, 1, "both", 2)])
 def test_a_list_is_priced_by_all_keys_of_a_unit(unit, max_rows, group, keys):
-    mechanism = estimate_mechanism(shared("categorical", max_rows, unit), group, DELTA, 5.0)
-    assert mechanism == PrivateCategories(5.0, 0.1 * DELTA / 2, keys)
-    assert mechanism.scale == pytest.approx(5.0 * math.sqrt(keys))
+    question = estimate_question(shared("categorical", max_rows, unit), group, DELTA, 5.0)
+    columns = {"both": ("a", "b"), "c": ("c",)}[group]
+    assert digest(question) == digest(ColumnCategories(columns, 5.0, 0.1 * DELTA / 2, max_rows))
+    assert question.keys_per_unit == keys
+    assert question.scale == pytest.approx(5.0 * math.sqrt(keys))
 
 
 def test_the_largest_change_by_one_unit_is_what_the_noise_covers():
@@ -92,18 +66,18 @@ def test_the_largest_change_by_one_unit_is_what_the_noise_covers():
     worst = pd.DataFrame({"a": [f"a{i}" for i in range(9)], "b": [f"b{i}" for i in range(9)], "c": "z", "who": 9})
     small, large = (counts_of(table, schema, "both") for table in (others, pd.concat([others, worst])))
     moved = [large.get(key, 0) - small.get(key, 0) for key in small | large]
-    mechanism = estimate_mechanism(schema, "both", DELTA, 5.0)
+    question = estimate_question(schema, "both", DELTA, 5.0)
     change = math.sqrt(sum(step**2 for step in moved))
     assert max(map(abs, moved)) == 1 and change == pytest.approx(math.sqrt(6))
-    assert change <= mechanism.scale / mechanism.sigma + 1e-9
+    assert change <= question.scale / question.sigma + 1e-9
     assert change > math.sqrt(schema.max_rows_per_unit)
 
 
 def test_shared_bounds_are_priced_by_all_values_of_a_unit():
-    noise = Silent()
-    mechanism = estimate_mechanism(shared("continuous"), "both", DELTA, 5.0)
-    assert mechanism == PrivateBounds(5.0, 3, 2)
-    mechanism.release(np.zeros(3), noise)
+    noise, schema = NoNoise(), shared("continuous")
+    question = estimate_question(schema, "both", DELTA, 5.0)
+    assert digest(question) == digest(ColumnBounds(("a", "b"), 5.0, 3))
+    ask_cells(question, pd.DataFrame({"a": np.zeros(3), "b": 1.0, "c": 2.0, "who": 1}), schema, noise)
     assert noise.scales == [5.0 * 3 * 2]
 
 

@@ -59,8 +59,7 @@ def test_planning_reads_no_row(method, monkeypatch):
     def reads(*arguments):
         raise AssertionError("a table was read")
 
-    monkeypatch.setattr(understudy.private.table, "read_table", reads)
-    monkeypatch.setattr(understudy.private.table, "as_frame", reads)
+    monkeypatch.setattr(understudy.private.table, "open_table", reads)
     stages = []
     assert clone(GENERATORS[method]).plan(mixed_schema()).charges
     with pytest.raises(AssertionError, match="a table was read"):

@@ -82,7 +82,7 @@ class Curator:
     def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
         """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""
         data, held = mechanism.prepare(self._inside(), self._noise)
-        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise)
+        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise, self._inside())
         return Release(conversation, dpa.NoOpDpEvent())
 
     def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:

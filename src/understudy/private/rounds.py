@@ -67,11 +67,20 @@ class Closing(Protocol):
 class Conversation:
     """The private side of a running fit: data, teachers, secret keys. Only generator states leave."""
 
-    __slots__ = ("_data", "_held", "_key", "_ledger", "_mechanism", "_noise", "_purpose", "_tape", "done")
+    __slots__ = ("_blocks", "_data", "_held", "_key", "_ledger", "_mechanism", "_noise", "_purpose", "_tape", "done")
 
     def __init__(
-        self, purpose: str, mechanism: Mechanism, data: Data, held: Held, ledger: Ledger, noise: NoiseSource
+        self,
+        purpose: str,
+        mechanism: Mechanism,
+        data: Data,
+        held: Held,
+        ledger: Ledger,
+        noise: NoiseSource,
+        blocks: Blocks | None = None,
     ) -> None:
+        """`data` is None where a mechanism gathers what it needs from `blocks` before every chunk of rounds."""
+        self._blocks = blocks
         self._purpose, self._mechanism, self._ledger, self._noise = purpose, mechanism, ledger, noise
         self._data, self._held = jax.tree.map(jnp.asarray, (data, held))
         self._key = np.frombuffer(noise.secret(8), np.uint32)
@@ -81,6 +90,11 @@ class Conversation:
     def __repr__(self) -> str:
         return "Conversation(contents are private)"
 
+    @property
+    def streams(self) -> bool:
+        """Whether rows are gathered from the table chunk by chunk: such a conversation cannot go on without it."""
+        return self._data is None
+
     def prepare(self, rounds: int) -> None:
         """Draw the noise of the next rounds. Separate from `advance` so that a checkpoint can be written in between."""
         if self._tape is None:
@@ -89,8 +103,12 @@ class Conversation:
     def advance(self, generator: Generator, state: State, key: PRNGKeyArray) -> Release[tuple[State, Any]]:
         """Run the prepared rounds. `key` steers the generator's public randomness."""
         event, tape, secret = self._charge(generator, jax.tree.leaves(state), jax.random.key_data(key))
+        data, noise = self._data, tape
+        if self.streams:
+            data, noise = self._mechanism.gather(self._blocks, self._tape)  # type: ignore[attr-defined]
+            data, noise = jax.tree.map(jnp.asarray, data), noise.astype(np.int32)
         held, state, info = run_chunk(
-            self._mechanism, generator, self._data, self._held, state, jnp.asarray(tape), secret, key
+            self._mechanism, generator, data, self._held, state, jnp.asarray(noise), secret, key
         )
         check(self._mechanism, held)
         self._held, self._tape, self.done = held, None, self.done + len(tape)

@@ -11,6 +11,7 @@ are put in front of a list as long as the table, and the caller goes through it 
 number of units; neither is ever released.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,7 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from understudy.private import stream
 from understudy.private.blocks import Blocks
+from understudy.private.noise import IntArray
 
 
 class Units(NamedTuple):
@@ -52,6 +55,56 @@ def by_unit(blocks: Blocks) -> Units:
         first.astype(np.int32),
         count.astype(np.int32),
     )
+
+
+FIRST_COIN = 1 << 31  # block of a round's stream where the coins of streamed units begin, far beyond its noise
+
+
+def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray]:
+    """One pass over a table that is not held: the rows of all units that take part in some of the tape's rounds, and who takes
+    part when [rounds, units].
+
+    Every unit has a coin of its own in every round, as in a table that is held. Nothing is cut off: the arrays are as long as
+    the sample needs, up to `spare_places`, and their length stays inside.
+    """
+    rows, classes, sizes, taken, at = [], [], [], [], 0
+    for block in blocks:
+        units = np.arange(len(block)) if block.units is None else block.units
+        count = int(units.max(initial=-1)) + 1
+        coins = np.asarray(
+            stream.coins_of_rounds(jnp.asarray(tape, jnp.int32), np.uint32(FIRST_COIN + at), coin_places(count), rate)
+        )
+        coins, at = coins[:, :count], at + coin_places(count) // 16
+        some = coins.any(axis=0)
+        kept = np.flatnonzero(some[units])
+        rows.append(np.asarray(block.rows, np.float32)[kept])
+        classes.append(np.asarray(block.classes, np.int32)[kept])
+        sizes.append(np.bincount(units, minlength=count)[some])
+        taken.append(coins[:, some])
+    size = np.concatenate([np.zeros(0, np.int64), *sizes])
+    first = np.cumsum(size) - size
+    members = np.concatenate([np.zeros((len(tape), 0), bool), *taken], axis=1)
+    data = Units(
+        padded(np.concatenate([np.zeros((0, blocks.width), np.float32), *rows])),
+        padded(np.concatenate([np.zeros(0, np.int32), *classes])),
+        padded(first.astype(np.int32)),
+        padded(size.astype(np.int32)),
+    )
+    return data, padded(members.T).T.astype(np.int64)
+
+
+def coin_places(units: int) -> int:
+    """Coins are drawn for whole blocks of the stream, and for few different numbers of units, so that programs are shared."""
+    return max(1024, 1 << (max(units, 1) - 1).bit_length())
+
+
+def padded(array: Any) -> Any:
+    """Empty places at the end, so that chunks of about equal samples fit the same compiled program. A unit of no rows never
+    takes part.
+    """
+    step = 1 << max(10, (8 * math.isqrt(len(array) + 1)).bit_length())
+    spare = -(len(array) + 1) % step + 1
+    return np.pad(array, [(0, spare)] + [(0, 0)] * (array.ndim - 1))
 
 
 def pieces(

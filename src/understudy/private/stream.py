@@ -14,6 +14,7 @@ floating-point numbers, not exact Gaussians: see the note on floating point in `
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -33,10 +34,10 @@ def secrets_of_rounds(rounds: int, noise: NoiseSource) -> IntArray:
     return words.reshape(rounds, WORDS).astype(np.int64)
 
 
-def words(secret: Int[Array, " words"], count: int, first_block: int = 0) -> UInt32[Array, " count"]:
+def words(secret: Int[Array, " words"], count: int, first_block: Any = 0) -> UInt32[Array, " count"]:
     """`count` words of the stream, from the start of block `first_block`."""
     blocks = -(-count // 16)
-    counter = jnp.arange(blocks, dtype=jnp.uint32) + jnp.uint32(first_block)
+    counter = jnp.arange(blocks, dtype=jnp.uint32) + jnp.asarray(first_block, jnp.uint32)
     return chacha20(jax.lax.bitcast_convert_type(secret.astype(jnp.int32), jnp.uint32), counter).reshape(-1)[:count]
 
 
@@ -82,6 +83,17 @@ def coins(bits: UInt32[Array, " n"], rate: float) -> Bool[Array, " n"]:
         return jnp.ones(bits.shape, bool)
     heads: Bool[Array, " n"] = bits < jnp.uint32(math.floor(rate * 2.0**32))
     return heads
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def coins_of_rounds(
+    secrets: Int[Array, "rounds words"], first_block: Any, count: int, rate: float
+) -> Bool[Array, "rounds count"]:
+    """`coins` of many rounds at once, from block `first_block` of every round's stream."""
+    drawn: Bool[Array, "rounds count"] = jax.vmap(lambda secret: coins(words(secret, count, first_block), rate))(
+        secrets
+    )
+    return drawn
 
 
 def normals(bits: UInt32[Array, " words"], count: int) -> Float[Array, " count"]:

@@ -164,15 +164,20 @@ def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, 
 
 
 def private_folder(folder: str | Path | None) -> Path:
-    """A new folder of mode 0700, named after this process; those of processes that are no more go."""
+    """A new folder of mode 0700, named after this process."""
     base = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     if base.stat().st_uid != os.getuid():
         raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
-    for old in base.glob(f"{PREFIX}*"):
+    clear_private_files(base)
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
+
+
+def clear_private_files(folder: Path) -> None:
+    """Remove what processes that are no more left behind in a folder."""
+    for old in folder.glob(f"{PREFIX}*"):
         if not is_alive(old.name.removeprefix(PREFIX).partition("-")[0]):
             shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
 
 
 def is_alive(process: str) -> bool:

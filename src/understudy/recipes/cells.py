@@ -65,7 +65,7 @@ class Node:
         cut = Cuts(np.asarray([self.start]), (self.edges[1:-1],), np.asarray([missing]))
         if self.missing is None:
             return cut if grouping is None else LookUp(cut, (cell,))
-        return LookUp(cut, (cell[1:],), absent=int(cell[0]))  # outcome 0 is the missing value
+        return LookUp(cut, (cell[1:],), absent=float(cell[0]))  # outcome 0 is the missing value
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower end and length of every outcome in [0, 1]; a missing number is written as 1/2, as the codec does."""

@@ -94,6 +94,7 @@ class GPate(Estimator):
 
     teachers: int | None = None  # per ensemble; None: its released row count / rows_per_teacher
     rows_per_teacher: float = 5.0
+    most_teachers: int = 100_000  # of all ensembles together; bounds memory
     by_class: bool = True  # an ensemble per class, or one that sees the class
     network: Literal["dense", "conv"] = "dense"  # conv: generator and teachers for images, appendix A.6
     teacher_hidden: int | None = None  # units of a teacher's hidden layer; 0: linear teachers
@@ -276,7 +277,7 @@ class GPate(Estimator):
         if not chosen.moments_share:
             start = start._replace(tether=np.full_like(start.tether, LOOSE))
         sizes = counts if self.by_class else np.asarray([counts.sum()])
-        teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher)
+        teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
         labels = 0 if self.by_class else codec.class_count
         touched = self._touched(schema)
         unit = self._unit(plan, touched)

@@ -36,6 +36,7 @@ class PateGan(Estimator):
 
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
     rows_per_teacher: float = 5.0
+    most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
     rounds: int = 30
     judged: int = 32  # answers per class and round
     practice: int = 64  # generated rows per teacher step
@@ -71,6 +72,7 @@ class PateGan(Estimator):
             hidden=self.hidden,
             student_hidden=self.student_hidden,
             teachers=1 if self.teachers is None else self.teachers,
+            most_teachers=self.most_teachers,
         )
         check_positive(
             rows_per_teacher=self.rows_per_teacher,
@@ -94,7 +96,7 @@ class PateGan(Estimator):
         schema = codec.schema
         heads = Heads.of(codec.blocks, codec.width)
         marginals, start = ask_start(curator, codec, counts, plan)
-        teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher)
+        teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
         noise = plan.parameters["noise"][VOTES]
         mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
         blur = mechanism.scale / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
@@ -118,11 +120,13 @@ class PateGan(Estimator):
             return notes
         classes = class_count(schema)
         counts = np.full(classes, rows / classes)
-        teachers = ensembles(counts, schema, self.teachers, self.rows_per_teacher)[0][0]
+        chosen, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
+        teachers = chosen[0]
         blur = sigma / math.sqrt(answers) / teachers
         notes.append(
             f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share"
         )
+        notes += memory_note(schema, sum(chosen), capacity)
         if blur > USEFUL_SHARE:
             notes.append(
                 "the votes will be mostly noise and the result will rest on the paid marginals and moments; what would help: "
@@ -177,14 +181,29 @@ def class_count(schema: Schema) -> int:
 
 
 def ensembles(
-    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float
+    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float, most: int
 ) -> tuple[tuple[int, ...], int]:
-    """Teachers of every ensemble and rows a shard can hold, from released counts."""
+    """Teachers of every ensemble and rows a shard can hold, from released counts.
+
+    A table so large that `most` teachers would have more rows than they are meant to leaves the surplus of each shard out: what
+    decides the votes is the number of teachers.
+    """
     per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
-    wanted = np.full(len(counts), teachers) if teachers else np.maximum(counts / (rows_per_teacher * per_unit), 2)
-    chosen = tuple(int(value) for value in np.ceil(wanted))
+    meant = rows_per_teacher * per_unit
+    wanted = np.full(len(counts), teachers) if teachers else np.maximum(counts / meant, 2)
+    fitting = wanted * min(1.0, most / float(wanted.sum())) if teachers is None else wanted
+    chosen = tuple(int(value) for value in np.ceil(fitting))
     mean = float(np.max(counts / np.asarray(chosen)))
+    if teachers is None:
+        mean = min(mean, max(meant, float(np.max(counts / np.ceil(wanted)))))
     return chosen, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
+
+
+def memory_note(schema: Schema, teachers: int, capacity: int) -> list[str]:
+    """What the teachers' shards take, where that is worth saying."""
+    width = sum(len(c.outcomes) if c.kind in ("categorical", "boolean") and c.resolved else 1 for c in schema.features)
+    size = 4e-9 * teachers * (capacity + 1) * width
+    return [f"the teachers' shards take about {size:.1f} GB of memory"] if size >= 0.1 else []
 
 
 def classes_per_unit(schema: Schema) -> int:

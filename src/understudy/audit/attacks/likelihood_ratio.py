@@ -303,8 +303,10 @@ def kept_tables(pair: Pair) -> tuple[KeptTable, KeptTable]:
 
 def direction(sides: tuple[Blocks, ...]) -> np.ndarray:
     """The target's row, made as long as 1: what D has and D' has not."""
-    rows = sides[1].gathered().rows
-    row = rows[-1] if len(rows) else np.ones(rows.shape[1], np.float32)
+    without, with_ = (side.gathered().rows for side in sides)
+    known = {row.tobytes() for row in without}  # rows of units stand in no order that is known
+    own = [row for row in with_ if row.tobytes() not in known] or [*with_, np.ones(with_.shape[1], np.float32)]
+    row = own[0]
     return row / max(float(np.linalg.norm(row)), 1e-6)
 
 

@@ -38,6 +38,7 @@ import dp_accounting as dpa
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
@@ -45,7 +46,7 @@ from understudy.errors import UsageError
 from understudy.private import stream
 from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.sampling import Members, Units, by_unit, pieces
+from understudy.private.sampling import Members, Units, by_unit, gather, pieces
 from understudy.questions.rounds import GradientQuery
 
 RowLoss = Callable[[Any, Float[Array, " width"], Int[Array, ""]], Float[Array, ""]]
@@ -77,15 +78,23 @@ class NoisyGradient:
         return stream.secrets_of_rounds(rounds, noise)
 
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
-        return by_unit(blocks), ()
+        return (None if blocks.held is None else by_unit(blocks)), ()
+
+    def gather(self, blocks: Blocks, tape: IntArray) -> tuple[Units, IntArray]:
+        """For a table that is not held: the samples of all rounds of a tape, drawn in one pass, and the tape with who is in."""
+        data, members = gather(blocks, tape, self.rate)
+        return data, np.concatenate([tape, members], axis=1)
 
     def answer(
         self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
         """The noisy gradient of the loss that is asked about, flat, padded to the length of the longest one."""
-        reserved = stream.normal_words(longest(query))
-        bits = stream.words(noise, reserved + data.size.shape[0])
-        chosen = self.chosen(bits[reserved:])
+        reserved, own = stream.normal_words(longest(query)), noise[: stream.WORDS]
+        if noise.shape[0] > stream.WORDS:  # the sample was drawn before (`gather`)
+            bits, chosen = stream.words(own, reserved), noise[stream.WORDS :] > 0
+        else:
+            bits = stream.words(own, reserved + data.size.shape[0])
+            chosen = self.chosen(bits[reserved:])
 
         def of(number: int, weights: Any) -> Float[Array, " coordinates"]:
             return self.noised(self.total(data, chosen, weights, number), bits, self.clips[number])

@@ -1,0 +1,200 @@
+"""Sensitivity of every single answer, measured on neighbouring tables with the noise switched off; mutants must exceed it."""
+
+import math
+
+import dp_accounting as dpa
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from understudy.accounting import epsilon
+from understudy.private.answers.sums import clipped_rows, on_grid, per_unit_and_group
+from understudy.private.noise import SecureNoise
+from understudy.questions import ColumnBounds, ColumnCategories, Counts, Sums, class_counts
+from understudy.questions.bounds import NUMBERS, covering
+from understudy.questions.row_maps import Cuts, Places
+from understudy.questions.sums import GRID
+from understudy.schema import Column, Schema
+
+from ..wall import NoNoise, ask, ask_cells
+
+OPEN = Schema(columns=(Column(name="x", kind="continuous", lower=0, upper=1),))
+DATES = Schema(columns=(Column(name="x", kind="datetime", lower="2000-01-01", upper="2001-01-01"),))
+KEYS = Schema(columns=(Column(name="x", kind="categorical", categories=("a",)),))
+
+
+def bounds_of(values, noise=None):
+    return ask_cells(ColumnBounds(("x",), 5.0, 1), pd.DataFrame({"x": values}), OPEN, noise)
+
+
+def years_of(values):
+    return ask_cells(ColumnBounds(("x",), 5.0, 1, datetimes=True), pd.DataFrame({"x": values}), DATES)
+
+
+def vectors(rows, width):
+    floats = st.floats(-5, 5, width=32) | st.sampled_from([float("inf"), float("nan"), 1e30])
+    return st.lists(st.lists(floats, min_size=width, max_size=width), min_size=rows, max_size=rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 12).flatmap(lambda n: st.tuples(vectors(n, 3), st.lists(st.integers(0, 3), min_size=n, max_size=n))),
+    st.booleans(),
+)
+def test_noisy_sum_moves_by_at_most_the_grid_when_a_unit_leaves(case, average):
+    rows, units = np.array(case[0], np.float64), np.array(case[1], np.uint64)
+    classes = (np.arange(len(rows)) % 2).astype(np.int32)
+    stay = units != units[0]
+
+    def total(keep):
+        noise = NoNoise()
+        question = Sums.by_class(Places(), 2, 1.0, average=average)
+        value = ask(question, rows[keep], classes[keep], units[keep], noise)
+        assert noise.scales == [GRID * 1.0]
+        return np.rint(value * GRID).astype(np.int64)
+
+    moved = total(np.ones(len(rows), bool)) - total(stay)
+    assert (moved.astype(object) ** 2).sum() <= GRID**2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 8).flatmap(lambda n: vectors(n, 4)))
+def test_grid_vectors_never_exceed_norm_one(rows):
+    alone = on_grid(np.array(rows))
+    owned = on_grid(clipped_rows(np.array(rows)), np.arange(len(rows)))
+    for steps in (alone, owned):
+        assert (steps.astype(np.int64).astype(object) ** 2).sum(axis=1).max() <= GRID**2
+
+
+def test_noisy_sum_without_clipping_is_caught():
+    """Mutant: the clipped copy is made, the raw copy is summed."""
+    raw = np.full((1, 4), 3.0)
+    assert ((raw * GRID).astype(np.int64) ** 2).sum() > GRID**2 >= (on_grid(raw) ** 2).sum()
+
+
+def test_noisy_sum_is_the_class_sum_up_to_the_grid():
+    rng = np.random.default_rng(0)
+    rows, classes = rng.normal(size=(20_000, 3)) * 0.3, rng.integers(0, 4, 20_000).astype(np.int32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
+    found = ask(Sums.by_class(Places(), 4, 1.0), rows, classes)
+    exact = np.stack([rows[classes == c].sum(axis=0) for c in range(4)])
+    assert np.abs(found - exact).max() < 20_000 / GRID
+
+
+def test_rows_of_a_unit_are_added_before_clipping():
+    sums, classes, owner = per_unit_and_group(np.eye(3), np.array([0, 0, 1]), np.zeros(3, np.int64))
+    assert sums.tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert classes.tolist() == [0, 1] and owner.tolist() == [0, 0]
+
+
+def test_averaged_rows_of_a_unit_weigh_one_in_all():
+    sums, _, _ = per_unit_and_group(np.ones((5, 1)), np.array([0, 0, 1, 1, 0]), np.array([0, 0, 0, 0, 1]), True)
+    assert sorted(sums.ravel()) == [0.5, 0.5, 1.0]
+
+
+def counted(question, classes, noise=None):
+    return ask(question, np.zeros((len(classes), 1), np.float32), classes, noise=noise)[0]
+
+
+def test_class_counts_move_by_at_most_the_rows_of_a_unit():
+    noise = NoNoise()
+    question = class_counts(2, 2.0, rows_per_unit=3)
+    full = counted(question, [0, 1, 1, 1], noise)
+    less = counted(question, [0], noise)
+    assert np.linalg.norm(full - less) <= 3
+    assert noise.scales == [6.0, 6.0]
+    assert question.event == dpa.GaussianDpEvent(2.0)
+
+
+def test_exact_label_counts_are_told_from_noisy_ones():
+    """Mutant `labels`: training counts copied as they are. 64 releases all exact has probability below 1e-60 with noise."""
+    classes = np.repeat(np.arange(2, dtype=np.int32), [30, 10])
+    noisy = [counted(class_counts(2, 3.7, 1), classes, SecureNoise()) for _ in range(64)]
+    copied = [counted(class_counts(2, 3.7, 1), classes) for _ in range(64)]
+    exact = np.array([30, 10])
+    assert any((release != exact).any() for release in noisy)
+    assert not any((release != exact).any() for release in copied)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=10), st.integers(2, 6)
+)
+def test_counts_of_columns_move_by_at_most_one_cell_a_column(rows, cells):
+    values = np.array(rows, np.float32)
+    edges = np.sort(np.random.default_rng(cells).random((3, cells - 1)), axis=1)
+    cell = Cuts(np.arange(3), tuple(edges), np.full(3, -1))
+    question = Counts.of_cliques(cell, (cells,) * 3, [(0,), (1,), (2,)], 1.0, 1)
+    full, less = (np.stack(ask(question, part)) for part in (values, values[1:]))
+    assert np.linalg.norm(full - less) <= math.sqrt(3) + 1e-9
+    assert np.abs(full - less).sum(axis=1).max() <= 1
+    assert question.deviations == pytest.approx([math.sqrt(3)] * 3)
+
+
+def test_bounds_cover_the_bulk_and_give_up_a_lone_outlier():
+    values = np.concatenate([np.random.default_rng(0).uniform(10, 90, 5000), [1e12, -np.inf, np.nan]])
+    lower, upper = bounds_of(values, SecureNoise())
+    assert 0 < lower <= 12 and 90 <= upper <= 130
+
+
+def test_bounds_do_not_follow_one_person():
+    """Mutant `metadata`: minimum and maximum read from the data move with one row; ours do not, given the same noise."""
+    values = np.full(2000, 50.0)
+    with_outlier = np.append(values, 1e9)
+    ours = [bounds_of(v) for v in (values, with_outlier)]
+    read_off = [(v.min(), v.max()) for v in (values, with_outlier)]
+    assert ours[0] == ours[1]
+    assert read_off[0] != read_off[1]
+
+
+def test_bounds_of_nothing_are_public_numbers():
+    assert bounds_of(np.zeros(0)) == (0.0, 1.0)
+    lower, upper = years_of(pd.to_datetime(np.zeros(0), unit="s"))
+    assert lower < upper
+    assert covering(NUMBERS, np.zeros(len(NUMBERS) - 1, np.int64), 1.0) == (0.0, 1.0)
+
+
+def test_bounds_of_dates_come_back_as_whole_years():
+    lower, upper = years_of(pd.to_datetime(np.full(1000, 1.5e9), unit="s"))
+    assert lower <= 1.5e9 <= upper and upper - lower == pytest.approx(365 * 86400, rel=0.01)
+
+
+def test_a_category_of_one_person_stays_unnamed():
+    question = ColumnCategories(("x",), 5.0, 1e-6, 1)
+    assert ask_cells(question, pd.DataFrame({"x": ["common"] * 2000 + ["only one"]}), KEYS) == ("common",)
+    assert ask_cells(question, pd.DataFrame({"x": np.zeros(0, object)}), KEYS) == ()
+
+
+@pytest.mark.parametrize("sigma,delta,rows", [(3.0, 1e-6, 1), (20.0, 1e-8, 4), (1.0, 1e-5, 10)])
+def test_a_lone_key_passes_the_threshold_with_probability_at_most_delta(sigma, delta, rows):
+    """Exact tail of the discrete Gaussian, summed, against the delta that is charged."""
+    question = ColumnCategories(("x",), sigma, delta, rows)
+    reach = int(60 * question.scale) + 60
+    weights = np.exp(-(np.arange(-reach, reach + 1.0) ** 2) / (2 * question.scale**2))
+    tail = weights[np.arange(-reach, reach + 1) + 1 >= question.threshold].sum() / weights.sum()
+    assert rows * tail <= delta
+    # One unit moves m counts by one: L2 sqrt(m), hence noise multiplier sigma; and the threshold's delta is in the price.
+    assert question.scale / math.sqrt(rows) == pytest.approx(sigma)
+    assert epsilon(question.event, delta / 2) == math.inf
+
+
+def test_threshold_agrees_with_opendp():
+    """OpenDP's own thresholded release charges no more delta for our threshold than we do."""
+    import opendp.prelude as dp
+
+    question = ColumnCategories(("x",), 10.0, 1e-6, 1)
+    domain = dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64"))
+    metric = dp.l02inf_distance(dp.absolute_distance(T="i64"))
+    theirs = dp.m.make_gaussian_threshold(domain, metric, scale=question.scale, threshold=question.threshold)
+    rho, delta = theirs.map((1, 1, 1))
+    assert rho == pytest.approx(1 / (2 * 10.0**2))
+    assert delta <= 1e-6
+
+
+def test_noise_of_every_answer_is_independent():
+    """Correlation between two coordinates of one release over 4,000 releases; false failure 1e-6."""
+    draws = np.array([counted(class_counts(2, 5.0, 1), [], SecureNoise()) for _ in range(4000)])
+    assert abs(np.corrcoef(draws.T)[0, 1]) < stats.norm.isf(5e-7) / math.sqrt(4000)
