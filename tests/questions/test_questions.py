@@ -151,6 +151,13 @@ def test_wrong_versions_are_caught_by_the_same_check(mutant, monkeypatch):
     assert moved(question, full, less) > 1.5 / question.sigma
 
 
+def test_a_judge_of_many_numbers_gives_the_points_of_one():
+    """Whatever a judge says: one that gives every place of a row its points would move a total many times too far."""
+    judge = Places() * 1e9
+    question = ModelChoice((judge,), 1.0, 1)
+    assert exact(question, Blocks.of(np.ones((1, WIDTH), np.float32), np.zeros(1, np.int32))) <= question.influence
+
+
 @pytest.mark.parametrize("name", ["choice of a marginal", "choice of a model"])
 @settings(max_examples=60, deadline=None)
 @given(tables())

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.private import mapping
-from understudy.private.mapping import Block, apply
+from understudy.private.blocks import Blocks
+from understudy.private.mapping import Block, apply, row_lengths
 from understudy.questions import row_maps
 from understudy.questions.row_maps import Places, Step, Tree, describe, digest
 
@@ -52,6 +53,35 @@ def test_a_row_is_mapped_alone(kind, block, random):
         assert same_bits(apply(step, Block(rows[i : i + 1], classes[i : i + 1])), whole[i : i + 1])
     more = np.concatenate([np.full((300, WIDTH), np.nan, np.float32), rows])
     assert same_bits(apply(step, Block(more, np.concatenate([np.zeros(300, np.int32), classes])))[300:], whole)
+
+
+@pytest.mark.parametrize("width", [1, 7, 4096, 8193, 10_001])
+def test_a_length_is_that_of_the_row_alone(width):
+    """NumPy adds up rows of more than 8,192 numbers in pieces that end where its buffer does, somewhere in the row."""
+    rows = np.random.default_rng(0).normal(size=(40, width))
+    whole = row_lengths(rows)
+    assert same_bits(whole, np.concatenate([row_lengths(rows[i : i + 1]) for i in range(40)]))
+    if width > 8192:
+        at_once = np.einsum("ij,ij->i", rows, rows)  # mutant: as it was
+        assert any(np.einsum("ij,ij->i", rows[i : i + 1], rows[i : i + 1])[0] != at_once[i] for i in range(40))
+
+
+def test_the_nearest_centre_is_that_of_the_row_alone():
+    """Centres between which rows lie evenly: products that are rounded by position would let neighbours decide."""
+    random = np.random.default_rng(0)
+    rows = random.random((400, WIDTH)).astype(np.float32)
+    for _ in range(20):
+        centres = random.random((6, WIDTH)) * 1e-16 + 0.1
+        step, classes = row_maps.Nearest(Places(), centres, np.zeros(6, int)), np.zeros(400, np.int32)
+        whole = apply(step, Block(rows, classes))
+        for i in range(0, 400, 40):
+            assert same_bits(apply(step, Block(rows[i : i + 1], classes[:1])), whole[i : i + 1])
+
+
+def test_rows_seen_through_a_map_that_overflows_say_nothing():
+    """A number too large for 32 bits is somebody's; a warning (an error in this suite) would tell."""
+    rows = Blocks.of(np.full((3, WIDTH), [[1.0]] * 2 + [[1e30]], np.float32), np.zeros(3, np.int32))
+    assert np.isinf(rows.seen(Places() * 1e30).gathered().rows).tolist() == [[False] * WIDTH] * 2 + [[True] * WIDTH]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,30 @@ from understudy.errors import UsageError
 from understudy.schema import Column, Schema
 from understudy.schema.cells import UNREADABLE, identity, image, key, missing, moment, number
 
-NOTHING = [None, pd.NA, pd.NaT, math.nan, np.float32("nan"), Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT")]
-FOREIGN = [b"7", [7], (7,), {}, np.array([7, 8]), np.array(7), object(), 1j, type, pd.Timedelta(7)]
+NOTHING = [
+    None,
+    pd.NA,
+    pd.NaT,
+    math.nan,
+    np.float32("nan"),
+    Decimal("NaN"),
+    Decimal("sNaN"),
+    np.datetime64("NaT"),
+    np.timedelta64("NaT"),
+]
+FOREIGN = [
+    b"7",
+    [7],
+    (7,),
+    {},
+    np.array([7, 8]),
+    np.array(7),
+    object(),
+    1j,
+    type,
+    pd.Timedelta(7),
+    np.timedelta64(7, "s"),
+]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,8 @@ OBJECTS = st.one_of(
         pd.NA, pd.NaT, 10**400, -(10**400), Decimal("sNaN"), Decimal("7.0"), Decimal(7), True, 1, 1.0, "\ud800", {}, (1,),
         np.float32(0.1), np.float16(3), np.int8(7), np.True_, np.longdouble("1e4000"), np.array([1, 2]), np.array(7),
         pd.Timestamp("2015-06-01T00:00:00.123456789"), pd.Timestamp("9999-12-31"), np.datetime64("2015-06"),
-        np.datetime64("NaT"), np.datetime64(2**60, "Y"), pd.Timedelta(1), object, np.array([1.0, math.nan], np.float16),
+        np.datetime64("NaT"), np.datetime64(2**60, "Y"), pd.Timedelta(1), object, np.timedelta64("NaT"),
+        np.timedelta64(7, "s"), Fraction(10**5000, 3), Fraction(1, 10**5000), np.array([1.0, math.nan], np.float16),
     ]),
 )  # fmt: skip
 SECONDS = st.integers(cells.FIRST_SECOND - 10**6, cells.END_SECOND + 10**6)
@@ -321,6 +323,26 @@ def test_long_lines_are_rows_of_missing_cells_however_they_are_cut(tmp_path):
         assert known == [True, False, False, True]
 
 
+def test_a_long_line_is_none_that_is_cut_before_a_carriage_return(tmp_path):
+    """What is kept of a long line must not pass for a line of the longest length that is read, wherever a piece ends."""
+    column = Column(name="a", kind="identifier")
+    line = b"x" * LONGEST_LINE + b"\r" + b"y" * 99
+    (tmp_path / "t.csv").write_bytes(b"a\n" + line + b"\n1\n")
+    for size in (len(line), 1 << 23):
+        table = replace(opened(tmp_path / "t.csv", column), read_bytes=size)
+        assert [v for rows in table.blocks() for v in rows.identities(column).to_pylist()] == [None, "1"]
+
+
+def test_one_line_does_not_decide_how_large_a_table_seems(tmp_path):
+    """Memory or files is chosen by the number of rows: one long or many short first lines used to change it a thousandfold."""
+    column, rows = Column(name="a", kind="identifier"), b"".join(b"%d,1\n" % i for i in range(30_000))
+    for odd, more in ((b"", 0), (b"x" * 70_000 + b",1\n", 1), (b"\n" * 5, 5)):
+        (tmp_path / "t.csv").write_bytes(b"a,b\n" + odd + rows)
+        (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + odd + rows))
+        for name in ("t.csv", "t.csv.gz"):
+            assert 30_000 <= opened(tmp_path / name, column).most_rows <= 30_002 + more
+
+
 def test_odd_lines_are_rows_of_missing_cells():
     assert fields(b"1,2", ",", 2) == ["1", "2"]
     assert fields(b'"1,5","a ""b"""', ",", 2) == ["1,5", 'a "b"']
@@ -420,6 +442,16 @@ def test_bytes_that_are_no_text_in_parquet_are_missing(tmp_path):
             rows = next(opened(source, column).blocks())
             assert rows.is_null(column).tolist() == [False, True, False]
             assert len(read([rows], column)) == 3
+
+
+def test_times_that_python_cannot_hold_are_unreadable():
+    """A frame may hold any Arrow type; one length of time beyond 2.7 million years used to end the fit with a message."""
+    long = pa.array([2**60, 7, None], pa.int64()).cast(pa.duration("s"))
+    for values in (long, pa.array([[2**60], [7], None], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("s")))):
+        frame = pd.DataFrame({"c": pd.array(values, dtype=pd.ArrowDtype(values.type))})
+        for column in COLUMNS.values():
+            found = read(opened(frame, column).blocks(), column)
+            assert len(found) == 3 and found[0] == found[1]
 
 
 def test_blocks_are_bounded_and_parts_can_be_read_again(tmp_path):

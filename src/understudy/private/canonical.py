@@ -49,7 +49,8 @@ def canonical(rows: Rows, schema: Schema) -> pa.Table:
 def _cells(rows: Rows, column: Column) -> pa.Array:
     if column.kind in LISTED:
         keys = rows.keys(column)
-        return keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+        texts = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+        return texts.cast(pa.large_string())  # one type for all blocks, however each of them holds its text
     if column.kind == "image":
         values, known = rows.pixels(column)
         size = values.shape[1]

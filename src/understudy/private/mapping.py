@@ -17,13 +17,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from understudy.questions import row_maps as maps
-from understudy.questions.frequencies import Frequencies
+from understudy.questions.frequencies import Frequencies, on_grid
 from understudy.questions.row_maps import Step
 from understudy.schema import Codec
 from understudy.schema.reading import Rows
 
 Array = Any
 MOST_COMPARISONS = 250
+STRIP = 4096  # numbers of a row that are added up at once
 
 
 class Block:
@@ -101,9 +102,13 @@ class Applied:
 
 
 def row_lengths(vectors: Array) -> Array:
-    """Squared length of every vector, each added up by itself."""
-    vectors = np.ascontiguousarray(vectors)
-    return np.einsum("ij,ij->i", vectors, vectors)
+    """Squared length of every vector, each added up by itself, strip by strip: beyond 8,192 numbers NumPy would cut the sum of a
+    row where its buffer ends, which depends on the rows before it."""
+    total = np.zeros(len(vectors))
+    for first in range(0, vectors.shape[1], STRIP):
+        strip = np.ascontiguousarray(vectors[:, first : first + STRIP])
+        total += np.einsum("ij,ij->i", strip, strip)
+    return total
 
 
 def _places(step: Any, block: Block, of: Any) -> Array:
@@ -212,11 +217,11 @@ def _cosines(step: Any, block: Block, of: Any) -> Array:
 
 
 def _nearest(step: Any, block: Block, of: Any) -> Array:
-    """|z - c|^2 up to |z|^2. Where all numbers are on the grid of `frequencies`, the products are exact in any order."""
-    z, found = of(step.of), np.zeros(len(block), np.int64)
+    """|z - c|^2 up to |z|^2. All numbers are put on the grid of `frequencies`, so that products are exact in any order."""
+    z, found = on_grid(of(step.of)), np.zeros(len(block), np.int64)
     for label in np.unique(step.owner):
         own, rows = np.flatnonzero(step.owner == label), np.flatnonzero(block.classes == label)
-        centres = step.centres[own]
+        centres = on_grid(step.centres[own])
         distance = (centres**2).sum(axis=1)[None, :] - 2.0 * z[rows] @ centres.T
         found[rows] = own[distance.argmin(axis=1)]
     return found[:, None]

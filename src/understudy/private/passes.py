@@ -40,10 +40,13 @@ def add_up(
 
     workers = min(len(parts), os.cpu_count() or 1)
     if workers <= 1:
-        return work(0)
-    # Our threads are enough: matrix products that start threads of their own wait for each other.
-    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
-        return together(start(), pool.map(work, range(workers)))
+        found = work(0)
+    else:
+        # Our threads are enough: matrix products that start threads of their own wait for each other.
+        with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+            found = together(start(), pool.map(work, range(workers)))
+    ticker.finish()
+    return found
 
 
 def together(total: Any, others: Iterable[Any]) -> Any:
@@ -72,6 +75,13 @@ class Ticker:
             return
         with self._lock:
             self._ready += 1
-            while self._said < TICKS * self._ready // self._parts:
-                self._said += 1
-                self._told(self._said / TICKS)
+            self._say(TICKS * self._ready // self._parts)
+
+    def finish(self) -> None:
+        """What is left to tell: everything, where a table has no parts."""
+        self._say(TICKS)
+
+    def _say(self, ticks: int) -> None:
+        while self._told is not None and self._said < ticks:
+            self._said += 1
+            self._told(self._said / TICKS)

@@ -3,12 +3,13 @@
     unit(row) = BLAKE2b_key(canonical text of the id)      64 bits, with a key from the operating system that is thrown away
 
 Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers
-win), never on the order or the number of other people's rows. A row whose id is missing is left out: a rule that
-looks at that row alone.
+win, in every batch and in the end), never on the order or the number of other people's rows. A row whose id is missing
+is left out: a rule that looks at that row alone.
 
 Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
 0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds
-whole units, so the cap is per file, and every later pass reads file by file.
+whole units, so the cap is per file, and every later pass reads file by file. Batches are capped before they are
+written, so one unit of millions of rows does not make a file that memory cannot hold.
 """
 
 import hashlib
@@ -35,9 +36,10 @@ from understudy.schema.reading import Rows, Table
 
 IN_MEMORY = 4_000_000  # cells that may be brought together in memory
 ROWS_PER_FILE = 200_000
+MOST_FILES = 512  # all are open at once
 BLOCK = 65_536
 PREFIX = "understudy-rows-"
-UNIT = "\x00unit"  # no column of a schema has a name with NUL in it
+UNIT, LOTTERY = "\x00unit", "\x00lottery"  # no column of a schema has a name with NUL in it
 
 
 class Raw(NamedTuple):
@@ -72,19 +74,25 @@ def bring_together(table: Table, schema: Schema, folder: str | Path | None, told
     """Group the rows of a source by unit, in memory or in private files."""
     key = secrets.token_bytes(32)
     cells = table.most_rows * len(schema.columns)
-    if cells <= IN_MEMORY:
-        blocks = [block for number in range(table.parts) for block in kept_blocks(table, number, schema, key)]
-        kept = at_most(joined(blocks), schema.max_rows_per_unit)
-        return Spread(kept.num_rows, [lambda: cut(kept)])
-    return spread(table, schema, folder, key, told)
+    ticker = Ticker(table.parts, told)
+    if cells > IN_MEMORY:
+        return spread(table, schema, folder, key, ticker)
+    blocks: list[pa.Table] = []
+    for number in range(table.parts):
+        blocks += kept_blocks(table, number, schema, key)
+        ticker.done()
+    ticker.finish()
+    kept = at_most(joined(blocks), schema.max_rows_per_unit)
+    return Spread(kept.num_rows, [lambda: cut(kept)])
 
 
 def kept_blocks(table: Table, number: int, schema: Schema, key: bytes) -> Iterator[pa.Table]:
-    """Canonical rows of one part with their unit, rows without an id left out."""
+    """Canonical rows of one part with their unit and lottery number, rows without an id left out."""
     column = schema.column(schema.unit or "")
     for rows in table.rows(number):
         units, present = hash_units(rows.identities(column), key)
-        whole = canonical(rows, schema).append_column(UNIT, pa.array(units))
+        lottery = np.frombuffer(secrets.token_bytes(8 * len(units)), np.uint64)
+        whole = canonical(rows, schema).append_column(UNIT, pa.array(units)).append_column(LOTTERY, pa.array(lottery))
         yield whole if present.all() else whole.filter(pa.array(present))
 
 
@@ -102,19 +110,23 @@ def hash_units(ids: pa.Array, key: bytes) -> tuple[Any, Any]:
 
 def joined(blocks: list[pa.Table]) -> pa.Table:
     if not blocks:
-        return pa.table({UNIT: pa.array([], pa.uint64())})
+        return pa.table({name: pa.array([], pa.uint64()) for name in (UNIT, LOTTERY)})
     return pa.concat_tables(blocks).combine_chunks()
 
 
 def at_most(rows: pa.Table, most: int) -> pa.Table:
     """Sorted by unit, at most `most` rows of each, chosen by lottery."""
+    return rows.take(pa.array(winners(rows, most))).drop_columns([LOTTERY])
+
+
+def winners(rows: pa.Table, most: int) -> Any:
+    """Places of the `most` rows of each unit with the smallest lottery numbers, sorted by unit."""
     units = rows.column(UNIT).to_numpy()
-    lottery = np.frombuffer(secrets.token_bytes(8 * len(units)), np.uint64)
-    order = np.lexsort((lottery, units))
+    order = np.lexsort((rows.column(LOTTERY).to_numpy(), units))
     ordered = units[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
     rank = np.arange(len(ordered)) - np.maximum.accumulate(np.where(first, np.arange(len(ordered)), 0))
-    return rows.take(pa.array(order[rank < most]))
+    return order[rank < most]
 
 
 def cut(rows: pa.Table) -> Iterator[Raw]:
@@ -134,12 +146,12 @@ def cut_file(path: Path) -> Iterator[Raw]:
 # -- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, told: Told | None) -> Spread:
+def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, ticker: Ticker) -> Spread:
     """Write every row to the file of its unit, then cap and sort file by file."""
     home = private_folder(folder)
     try:
-        files = max(-(-table.most_rows // ROWS_PER_FILE), 1)
-        scattered = scatter(table, schema, home, files, key, Ticker(table.parts, told))
+        files = min(max(-(-table.most_rows // ROWS_PER_FILE), 1), MOST_FILES)
+        scattered = scatter(table, schema, home, files, key, ticker)
         most = 0
         for path in scattered:
             kept = at_most(read_file(path), schema.max_rows_per_unit)
@@ -188,9 +200,10 @@ def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes, ti
             for batch in kept_blocks(table, part, schema, key):
                 waiting.append(batch)
                 if sum(one.num_rows for one in waiting) >= ROWS_PER_FILE * 4:
-                    flush(waiting, paths, sinks)
+                    flush(waiting, paths, sinks, schema.max_rows_per_unit)
             ticker.done()
-        flush(waiting, paths, sinks)
+        flush(waiting, paths, sinks, schema.max_rows_per_unit)
+        ticker.finish()
     finally:
         for sink in sinks:
             if sink is not None:
@@ -199,14 +212,17 @@ def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes, ti
     return [path for path in paths if path.exists()]
 
 
-def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any]) -> None:
-    """Write what waits to the files of its units."""
+def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any], most: int) -> None:
+    """Write what waits to the files of its units, at most `most` rows of each."""
     rows = joined(waiting)
     waiting.clear()
-    which = (rows.column(UNIT).to_numpy() % np.uint64(len(paths))).astype(np.int64)
+    units = rows.column(UNIT).to_numpy()
+    ordered = np.sort(units)
+    kept = winners(rows, most) if (ordered[most:] == ordered[:-most]).any() else np.arange(len(units))
+    which = (units[kept] % np.uint64(len(paths))).astype(np.int64)
     order = np.argsort(which, kind="stable")
     ends = np.searchsorted(which[order], np.arange(len(paths) + 1))
-    rows = rows.take(pa.array(order))
+    rows = rows.take(pa.array(kept[order]))
     for number in np.flatnonzero(np.diff(ends)).tolist():
         if sinks[number] is None:
             raw = opened(paths[number])

@@ -39,6 +39,7 @@ _MOMENT = re.compile(
 )
 _TRUTH = {"true": "true", "t": "true", "yes": "true", "1": "true", "false": "false", "f": "false", "no": "false",
           "0": "false"}  # fmt: skip
+_WHOLES = int | np.unsignedinteger | np.int8 | np.int16 | np.int32 | np.int64 | np.intc | np.longlong  # no timedelta64
 _EXACT = 10**30  # whole numbers below this are written out; Python refuses to write some thousands of digits
 _EPOCH = datetime(1970, 1, 1)
 _UNITS = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -62,7 +63,7 @@ def number(cell: Any) -> float:
     if isinstance(cell, str):
         text = cell.strip(WHITE)
         return float(text) if _NUMBER.fullmatch(text) else math.nan
-    if isinstance(cell, bool | int | np.bool_ | np.integer | Decimal | Fraction):
+    if isinstance(cell, _WHOLES | np.bool_ | Decimal | Fraction):
         try:
             return float(cell)
         except OverflowError:
@@ -156,11 +157,13 @@ def _text(cell: Any) -> str:
         return str(cell) if _is_unicode(cell) else UNREADABLE
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
-    if isinstance(cell, int | np.integer):
+    if isinstance(cell, _WHOLES):
         return str(int(cell)) if abs(int(cell)) < _EXACT else UNREADABLE
     if isinstance(cell, float | np.floating):
         whole = _whole(cell)
         return str(cell) if whole is None else str(whole)
+    if isinstance(cell, Fraction) and max(abs(cell.numerator), cell.denominator) >= _EXACT:
+        return UNREADABLE
     return str(cell) if isinstance(cell, Decimal | Fraction | date | np.datetime64 | UUID) else UNREADABLE
 
 
@@ -177,11 +180,11 @@ def _whole(cell: Any) -> int | None:
     if isinstance(cell, str):
         text = cell.strip(WHITE)
         cell = int(text) if _WHOLE.fullmatch(text) else number(text)
-    elif isinstance(cell, np.bool_ | np.integer):
+    elif isinstance(cell, _WHOLES | np.bool_):
         cell = int(cell)
     elif isinstance(cell, np.floating):
         cell = float(cell)
-    elif not isinstance(cell, bool | int | float | Decimal | Fraction):
+    elif not isinstance(cell, float | Decimal | Fraction):
         return None
     return int(cell) if -_EXACT < cell < _EXACT and cell == int(cell) else None
 
@@ -198,7 +201,7 @@ def identity(cell: Any) -> str | None:
         return text if text and _is_unicode(text) else None
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
-    if isinstance(cell, int | np.integer | Decimal) and not missing(cell):
+    if isinstance(cell, _WHOLES | Decimal) and not missing(cell):
         whole = _whole(cell)
         return None if whole is None else str(whole)
     if isinstance(cell, UUID):

@@ -14,6 +14,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -64,13 +65,17 @@ class CsvTable(Table):
         """Ranges of bytes; a packed file cannot be entered in its middle."""
         return 1 if is_packed(self.path) else max(1, -(-(self.size - self.start) // self.part_bytes))
 
-    @property
-    def most_rows(self) -> int:
-        """By the length of the first lines; packed text is taken to be five times as long."""
-        with open_bytes(self.path) as file:
-            head = file.read(1 << 16)
-        longer = 5 if is_packed(self.path) else 1
-        return longer * self.size * max(head.count(b"\n"), 1) // max(len(head), 1) + 1
+    @cached_property
+    def most_rows(self) -> int:  # type: ignore[override]
+        """All lines are counted: a guess by the length of some would be one long line's to decide."""
+        lines = 1
+        try:
+            with open_bytes(self.path) as file:
+                while data := file.read(self.read_bytes):
+                    lines += data.count(b"\n")
+        except (EOFError, OSError, zlib.error):
+            raise damaged(self.path) from None
+        return lines
 
     def rows(self, part: int) -> Iterator[Rows]:
         for lines in self._lines(part):
@@ -90,11 +95,11 @@ class CsvTable(Table):
                         break
                     place += len(data)
                     whole, feed, rest = (rest + data).rpartition(b"\n")
-                    rest = rest[: LONGEST_LINE + 1]  # longer than any row: its cells are missing anyway
+                    rest = rest[: LONGEST_LINE + 2]  # longer than any row, also if it seems to end in a carriage return
                     if feed:
                         yield whole + feed
                 while rest and (data := file.readline(LONGEST_LINE)):  # the last line of this part ends in the next
-                    rest = rest[: LONGEST_LINE + 1] + data
+                    rest = rest[: LONGEST_LINE + 2] + data
                     if data.endswith(b"\n"):
                         break
         except (EOFError, OSError, zlib.error):

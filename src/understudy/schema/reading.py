@@ -81,8 +81,8 @@ def arrow_table(source: Any, names: Sequence[str] | None) -> pa.Table | pd.DataF
         frame = source.collect() if type(source).__name__ == "LazyFrame" else source
         frame = frame if names is None else frame.select(list(column_places(frame.columns, names)))
         for name, dtype in frame.schema.items():
-            if str(dtype) == "Object":
-                raise UsageError(f"column {name!r}: the table holds polars objects there, which are not supported")
+            if str(dtype) in ("Object", "Int128", "UInt128"):  # those that Arrow has no type for
+                raise UsageError(f"column {name!r}: the table holds polars {dtype} there, which is not supported")
         return frame.to_arrow()
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
@@ -121,6 +121,8 @@ def _open_parquet(path: str | os.PathLike[str], columns: Sequence[Column], block
 
 def _refuse_floats(dtype: Any, column: Column) -> None:
     values = dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+    if values is not dtype and not len(dtype.categories):
+        return  # of no categories at all pandas says any type
     if isinstance(values, pd.ArrowDtype) and (
         pa.types.is_floating(values.pyarrow_dtype) or pa.types.is_decimal(values.pyarrow_dtype)
     ):

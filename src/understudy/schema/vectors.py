@@ -93,7 +93,17 @@ def objects(array: pa.Array) -> list[Any]:
     if pa.types.is_floating(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         values = list(_numpy(array))
         return [v if known else None for v, known in zip(values, array.is_valid().to_pylist(), strict=True)]
-    return array.to_pylist()
+    try:
+        return array.to_pylist()
+    except Exception:  # a length of time that Python cannot hold
+        return [_object(cell) for cell in array]
+
+
+def _object(cell: pa.Scalar) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:
+        return ...  # of no known type: unreadable
 
 
 def _numpy(array: pa.Array) -> np.ndarray:

@@ -17,7 +17,7 @@ def start(question: ModelChoice, width: int) -> Any:
 def add(question: ModelChoice, total: Any, block: Block) -> None:
     """Whatever a judge says, a row gives it a whole number of points from 0 to `POINTS`."""
     for number, judge in enumerate(question.judges):
-        points = np.nan_to_num(np.asarray(apply(judge, block), np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+        points = np.nan_to_num(np.asarray(apply(judge, block)[:, 0], np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         total[number] += int(np.clip(np.rint(points), 0, POINTS).sum())
 
 
