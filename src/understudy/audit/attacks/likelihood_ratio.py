@@ -31,7 +31,7 @@ from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
-from understudy.estimator import Estimator, Opening
+from understudy.estimator import Estimator
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
@@ -40,6 +40,7 @@ from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import program
 from understudy.questions import Step
 from understudy.questions.rounds import Judgement
+from understudy.recipe import Opening
 from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks
