@@ -4,18 +4,22 @@
 #   make test        the quick tests          make test-slow   the long statistical ones
 #   make test-browser  opens the reports in an installed Chromium
 #   make check       style, types, import contracts
+#   make mutants     small wrong versions of the code that guarantees rest on; lists those that no test notices
 #   make install     the environment alone    make clean       remove it again
 
 PYTHON  ?= python3
 VENV    ?= .venv
 BIN     := $(VENV)/bin
 WORKERS ?= 2
+SAMPLE  ?= 100
+SEED    ?= 0
+PACKAGES ?= private questions accounting
 PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 # Shape and rank mistakes in JAX code are errors wherever the tests run, and two test workers share two cores.
 TEST_ENV := JAX_NUMPY_RANK_PROMOTION=raise JAX_PLATFORMS=cpu OMP_NUM_THREADS=1
 
-.PHONY: help install demo test test-slow test-browser check format clean
+.PHONY: help install demo test test-slow test-browser mutants check format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -50,6 +54,10 @@ test-slow: $(VENV)/.stamp-dev
 test-browser: $(VENV)/.stamp-dev
 	@$(TEST_ENV) $(BIN)/python -m pytest -q tests/report -m browser
 
+mutants: $(VENV)/.stamp-dev
+	@$(BIN)/python -m tests.mutation --sample $(SAMPLE) --seed $(SEED) --packages $(PACKAGES) --workers $(WORKERS) \
+	  $(if $(AGAIN),--again)
+
 check: $(VENV)/.stamp-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -63,4 +71,4 @@ format: $(VENV)/.stamp-dev
 	@$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants

@@ -13,12 +13,13 @@ sanitised report: what the answers cost given the votes, what the report would s
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from understudy.accounting import Budget, gaussian, pate2018, smooth
-from understudy.accounting.filter import chance_of_consensus, published_questions, questions, renyi_questions
+from understudy.accounting.budget import Real
 
 BINS = 10
 THRESHOLD = 0.5
@@ -49,6 +50,49 @@ PUBLISHED = (
     Setting("MNIST, Fashion-MNIST", 1.0, 4000, 3000.0, 1000.0, 15, 10),
     Setting("MNIST, Fashion-MNIST", 10.0, 2000, 600.0, 100.0, 30, 10),
 )
+
+
+def questions(budget: Budget, sigma_test: Real, sigma_answer: Real, answered: Real) -> float:
+    """How many questions a budget pays for when a share `answered` of them finds consensus: `accounting.filter`."""
+    cost = 1 / sigma_test**2 + answered * 2 / sigma_answer**2
+    return gaussian.mu(budget.epsilon, budget.delta) ** 2 / cost
+
+
+def renyi_questions(budget: Budget, sigma_test: Real, sigma_answer: Real, answered: Real) -> tuple[float, float]:
+    """The same with the Renyi filter, at the order that serves this share best; returns the number and the order."""
+
+    def paid(order: float) -> float:
+        cost = pate2018.threshold(order, sigma_test) + answered * pate2018.gnmax(order, sigma_answer)
+        return allowance(budget.epsilon, budget.delta, order) / cost
+
+    order = max(pate2018.ORDERS, key=paid)
+    return paid(order), order
+
+
+def published_questions(
+    budget: Budget, sigma_test: Real, sigma_answer: Real, votes: Sequence[Real], answered: Real
+) -> float:
+    """How many questions the papers' data-dependent analysis would allow if all of them had these votes. Not a guarantee."""
+    log_q = pate2018.log_wrong_answer(votes, sigma_answer)
+    best = 0.0
+    for order in pate2018.ORDERS:
+        cost = pate2018.threshold(order, sigma_test) + answered * pate2018.data_dependent(order, sigma_answer, log_q)
+        best = max(best, (budget.epsilon + math.log(budget.delta) / (order - 1)) / cost)
+    return best
+
+
+def chance_of_consensus(votes: Sequence[Real], needed: Real, sigma_test: Real) -> float:
+    """How often a question with these votes passes the threshold test."""
+    return 0.5 * math.erfc((needed - max(votes)) / (math.sqrt(2) * sigma_test))
+
+
+def allowance(budget_epsilon: Real, delta: Real, order: Real) -> float:
+    """The largest RDP of this order that still converts to `budget_epsilon`, by the sharper rule
+
+    epsilon = rdp + log((a-1)/a) - (log delta + log a) / (a-1)        (Canonne, Kamath, Steinke 2020, Proposition 12).
+    """
+    conversion = math.log((order - 1) / order) - (math.log(delta) + math.log(order)) / (order - 1)
+    return max(budget_epsilon - conversion, budget_epsilon + math.log(delta) / (order - 1), 0.0)
 
 
 def spread(shares: tuple[float, float], teachers: int) -> list[float]:

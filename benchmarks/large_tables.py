@@ -5,8 +5,8 @@
 
 The table has 30 columns of mixed kinds: 12 numbers (normal, skewed, with gaps), 6 whole numbers, 9 categories of 2 to 40 values,
 2 booleans and a class label that depends on some of them; with --unit three rows of each person stand anywhere in the file.
-Every fit runs in a process of its own. Printed: seconds, peak memory (all of the process, JAX included), questions that passed over
-the table, seconds of a bare scan, and the ratio per question.
+Every fit runs in a process of its own. Printed: seconds, peak memory (all of the process, JAX included), questions that passed
+over the table, seconds of a bare scan, and the ratio per question.
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
     noisy votes of cells  ->  kinds that stand out from the noise  ->  a draft that carries the price
 
-The votes are one Gaussian answer (`private.kind_votes`), calibrated to (epsilon, delta) and charged before the file is
-opened. What they cost stands in the schema, and every plan made from it contains that charge.
+The votes are one Gaussian answer (`questions.kinds`), calibrated to (epsilon, delta) and charged before a row is read. No
+schema says yet what a column holds, so the table gets one in which every column is text. What the votes cost stands in
+the schema that is drafted, and every plan made from it contains that charge.
 """
 
 import os
@@ -14,11 +15,12 @@ import dp_accounting as dpa
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
-from understudy.private.kind_votes import KindVotes, ask_kinds
-from understudy.private.noise import NoiseSource, SecureNoise
-from understudy.schema import FoundKinds, PaidKinds, estimate_gaps, estimate_kinds
+from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
+from understudy.questions import ColumnKinds
+from understudy.schema import Column, FoundKinds, PaidKinds, Schema, estimate_gaps, estimate_kinds
+from understudy.schema.columns import text_column
 from understudy.schema.draft import column_types
-from understudy.schema.tables import file_format
+from understudy.schema.facts import file_format
 
 DELTA = 1e-6
 
@@ -56,18 +58,31 @@ def find_kinds(
     if not asked:
         raise UsageError("no column is left whose kind could be estimated")
     sigma = noise_scale(budget, lambda scale: [dpa.GaussianDpEvent(scale)])
-    question = KindVotes(sigma, asked, unit, max_rows)
+    question = ColumnKinds(asked, sigma, max_rows)
+    schema = text_schema(asked, unit, max_rows)
+    table = PrivateTable(path, schema)
     plan = Plan(
         method=KINDS,
         budget=budget,
         unit="one row" if unit is None else f"all rows that share a value of column {unit!r}, at most {max_rows} rows",
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
-    with Ledger(plan, ledger) as record:
-        votes = ask_kinds(path, question, record, noise or SecureNoise()).value
+    try:
+        with Ledger(plan, ledger) as record:
+            votes = Curator(table, schema, record, noise or SecureNoise()).ask(KINDS, question).value
+    finally:
+        table.close()
     paid = PaidKinds(sigma=sigma, epsilon=epsilon, delta=delta, columns=len(asked), unit=unit)
     return FoundKinds(
         kinds=estimate_kinds(votes, sigma, asked, max_rows),
         gaps=estimate_gaps(votes, sigma, asked, max_rows),
         paid=paid,
     )
+
+
+def text_schema(names: Sequence[str], unit: str | None, max_rows: int) -> Schema:
+    """The columns as text, and the unit."""
+    columns = [text_column(name) for name in names]
+    if unit is not None:
+        columns.append(Column(name=unit, kind="identifier"))
+    return Schema(columns=tuple(columns), unit=unit, max_rows_per_unit=max_rows)

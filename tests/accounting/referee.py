@@ -81,6 +81,31 @@ def pure_answers(loss: float, answers: int) -> Callable[[float], float]:
     return delta
 
 
+def pure_mu(loss: float, answers: int, rare: float) -> float:
+    """max over k of Phi^-1(Pr[K >= k]) - Phi^-1(Pr[K' >= k]) over corners more likely than `rare`; 60 digits."""
+    with mp.workdps(60):
+        truth = mp.e**loss / (1 + mp.e**loss)
+        mass = [mp.binomial(answers, k) * truth**k * (1 - truth) ** (answers - k) for k in range(answers + 1)]
+        steps = []
+        for k in range(1, answers + 1):
+            here, there = mp.fsum(mass[k:]), mp.fsum(mass[: answers - k + 1])
+            if there > rare and 1 - here > rare:
+                steps.append(mp.sqrt(2) * (mp.erfinv(2 * here - 1) - mp.erfinv(2 * there - 1)))
+        return float(max(steps))
+
+
+def mixed_pure_answers(groups: list[tuple[float, int]]) -> Callable[[float], float]:
+    """delta(epsilon) of randomised response of several strengths, `groups` being (loss, answers); all pairs of counts."""
+    here, there = np.ones(1, dtype=WIDE), np.ones(1, dtype=WIDE)
+    for loss, answers in groups:
+        truth = 1 / (1 + np.exp(-WIDE(loss)))
+        counts = np.ones(1, dtype=WIDE)
+        for _ in range(answers):
+            counts = np.convolve(counts, np.array([1 - truth, truth]))
+        here, there = np.outer(here, counts).ravel(), np.outer(there, counts[::-1]).ravel()
+    return lambda epsilon: float(np.maximum(here - np.exp(WIDE(epsilon)) * there, 0).sum())
+
+
 def real_gaussian(mu: float) -> Callable[[float], float]:
     """delta(epsilon) of N(0, 1) against N(mu, 1), by numerical integration; 30 digits."""
 

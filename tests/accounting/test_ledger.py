@@ -1,5 +1,6 @@
 """A ledger cannot be overspent: by asking for more, by asking again, by crashing, by tampering, by two at a time."""
 
+import contextlib
 import json
 import os
 import stat
@@ -9,9 +10,9 @@ import sys
 import dp_accounting as dpa
 import pytest
 
-from understudy.accounting import Budget, Charge, DiscreteGaussianDpEvent, Ledger, LedgerError, Plan, epsilon
+from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan, epsilon
 
-VOTE = DiscreteGaussianDpEvent(40.0)
+VOTE = dpa.GaussianDpEvent(40.0)
 HISTOGRAM = dpa.GaussianDpEvent(12.0)
 
 
@@ -79,6 +80,14 @@ def test_a_plan_above_its_budget_gets_no_ledger():
         Ledger(greedy)
     void = Plan("x", Budget(0.5, 1e-5), "one row", greedy.charges, valid=False, void_reason="research")
     Ledger(void).charge("votes", dpa.GaussianDpEvent(1.0), "v")
+
+
+@pytest.mark.parametrize(("excess", "refused"), [(5e-7, False), (1e-5, True)])
+def test_only_rounding_is_forgiven_above_the_budget(excess, refused):
+    event = dpa.GaussianDpEvent(4.0)
+    plan = Plan("x", Budget(epsilon(event, 1e-5) / (1 + excess), 1e-5), "one row", (Charge("votes", event),))
+    with pytest.raises(LedgerError, match="its budget is") if refused else contextlib.nullcontext():
+        Ledger(plan)
 
 
 def test_resume_goes_on_where_the_run_stopped(plan, path):

@@ -6,18 +6,17 @@ import time
 import dp_accounting as dpa
 import numpy as np
 import pytest
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.accounting import DiscreteGaussianDpEvent, EpsilonDeltaDpEvent, delta, epsilon, gaussian, lattice, pure
+from understudy.accounting import EpsilonDeltaDpEvent, delta, epsilon, gaussian, lattice, pure
 from understudy.accounting.price import gaussian_mu
 from understudy.accounting.sampled import addition_delta, removal_delta
 from understudy.errors import UsageError
 
 from . import referee
 
-G, L, D = dpa.GaussianDpEvent, dpa.LaplaceDpEvent, DiscreteGaussianDpEvent
+G, L = dpa.GaussianDpEvent, dpa.LaplaceDpEvent
 few = settings(max_examples=25, deadline=None, derandomize=True)
 
 
@@ -56,13 +55,6 @@ def test_gaussian_formula_against_integration(mu, d):
     assert referee.verdict(referee.real_gaussian(mu), gaussian.epsilon(mu, d), d, 1 + 1e-6) == "sound"
 
 
-@pytest.mark.parametrize(("sigma", "answers"), [(0.4, 1), (0.6, 3), (1.0, 2), (2.5, 9), (6.0, 20), (15.0, 4)])
-@pytest.mark.parametrize("e", [0.0, 0.3, 1.0, 4.0])
-def test_lattice_delta_against_direct_sums(sigma, answers, e):
-    true = max(referee.gaussian_answers(sigma, answers)(e), 1e-30)
-    assert true * (1 - 1e-9) <= max(lattice.delta(sigma, answers, e), 1e-30) <= true * (1 + 1e-5)
-
-
 def test_referee_sums_equal_the_joint_tables():
     """The one step the referee takes for granted, without it: two answers, all pairs of results."""
     noise = referee.discrete_gaussian(0.8, 20)
@@ -80,15 +72,6 @@ def test_events_of_unknown_grid_are_safe_and_within_a_percent(sigma, answers, d)
     assert said >= dpa.get_epsilon_gaussian(sigma / math.sqrt(answers), d)  # real noise is covered by the same event
 
 
-@few
-@given(st.floats(2.7, 15), st.integers(1, 1500), st.floats(1e-12, 1e-3))
-def test_events_of_unknown_grid_stay_within_a_percent_of_integer_noise(sigma, answers, d):
-    if answers < 10:
-        sigma = max(sigma, 4.0)
-    exact = epsilon(times(D(sigma), answers), d)  # judged by the referee elsewhere
-    assert exact * (1 - 1e-9) <= epsilon(times(G(sigma), answers), d) <= 1.01 * exact + 1e-9
-
-
 @pytest.mark.parametrize("shifts", [(1, 1), (2, 1), (3,), (1, 1, 1)])
 @pytest.mark.parametrize("sigma", [0.7, 1.5])
 def test_vector_answers_are_covered_by_their_norm(shifts, sigma):
@@ -98,23 +81,21 @@ def test_vector_answers_are_covered_by_their_norm(shifts, sigma):
     noise = referee.discrete_gaussian(sigma, min(reach, int(14 * sigma) + 4))
     for e in (0.0, 0.5, 2.0, 5.0):
         true = referee.joint_delta([(noise, s) for s in shifts], e)
-        assert true <= delta(D(sigma, norm), e) * (1 + 1e-9)
         assert true <= delta(G(sigma / norm), e) * (1 + 1e-9)
 
 
 def test_mixed_integer_noise_is_covered():
-    """Two sigmas: no common lattice, priced by GDP."""
+    """Two sigmas: no common lattice."""
     tables = [(referee.discrete_gaussian(1.1, 25), 1), (referee.discrete_gaussian(2.7, 50), 1)]
     for e in (0.1, 0.5, 1.0, 2.0, 4.0):
         true = referee.joint_delta(tables, e)
-        said = delta([D(1.1), D(2.7)], e)
-        assert true <= said
-    said = epsilon([D(1.1), D(2.7)], 1e-5)
+        assert true <= delta([G(1.1), G(2.7)], e)
+    said = epsilon([G(1.1), G(2.7)], 1e-5)
     assert referee.verdict(lambda e: referee.joint_delta(tables, e), said, 1e-5, 1.05) == "sound"  # sigma 1.1 is coarse
 
 
 def test_the_supremum_of_one_answer_is_at_the_centre():
-    """Equation (2) of `lattice` for T = 1, over all corners that matter."""
+    """The equation of `lattice`, over all corners that matter."""
     for sigma in np.geomspace(0.05, 2000, 60):
         reach = math.ceil(9 * sigma)
         x = np.arange(-reach - math.ceil(6 * sigma) - 40, 1)
@@ -132,19 +113,32 @@ def test_pure_answers_against_the_referee(loss, answers, d):
     assert true(gaussian.epsilon(pure.mu_many(loss, answers), d)) <= d  # the GDP reading covers it too
 
 
+@pytest.mark.parametrize(("loss", "answers"), [(0.7, 1), (2.0, 2), (2.0, 5), (0.5, 20), (0.1, 60), (3.0, 7)])
+def test_gaussian_reading_of_pure_answers_is_the_definition(loss, answers):
+    wanted = referee.pure_mu(loss, answers, pure.RARE)
+    assert wanted * (1 - 1e-12) <= pure.mu_many(loss, answers) <= wanted * (1 + 1e-6)
+
+
 def test_integer_laplace_noise_is_randomised_response():
     noise = referee.discrete_laplace(2.0, 200)
     for e in (0.0, 0.2, 0.4, 0.499):
         true = referee.shifted_delta(noise, 1, e)
         assert true == pytest.approx(referee.pure_answers(0.5, 1)(e), rel=1e-9)
         assert delta(L(2.0), e) == pytest.approx(true, rel=1e-6)
-        assert delta(DiscreteLaplaceDpEvent(0.5, 1), e) == pytest.approx(true, rel=1e-6)
 
 
 def test_two_strengths_of_laplace_noise_against_the_referee():
     tables = [(referee.discrete_laplace(3.0, 130), 1), (referee.discrete_laplace(5.0, 200), 1)]
     said = epsilon([L(3.0), L(5.0)], 1e-2)
     assert referee.verdict(lambda e: referee.joint_delta(tables, e), said, 1e-2) == "sound"
+
+
+@pytest.mark.parametrize(
+    "groups", [[(0.005, 90), (1 / 300, 60)], [(0.5, 20), (0.02, 300)], [(2.0, 4), (0.1, 100)], [(4.0, 2), (1.5, 3)]]
+)
+def test_mixtures_of_pure_answers_are_sound_and_the_grid_costs_little(groups):
+    said = epsilon([times(L(1 / loss), answers) for loss, answers in groups], 1e-6)
+    assert referee.verdict(referee.mixed_pure_answers(groups), said, 1e-6, 1.005) == "sound"
 
 
 @pytest.mark.parametrize(("rate", "noise"), [(0.1, 1.0), (0.01, 0.7), (0.6, 2.5)])
@@ -199,6 +193,15 @@ def test_composition_error_stays_under_its_bound():
             assert math.exp(gaussian.log_delta(0.27, e)) - float(composed.get_delta_for_epsilon(e)) < allowed / 2
 
 
+def test_composition_error_counts_every_answer_that_is_composed():
+    """Long runs of pure answers enter as one Gaussian and add nothing."""
+    from understudy.accounting import price
+
+    events = [G(9.0), times(L(5.0), 300), times(L(60.0), price._MANY), times(poisson(0.1, 2.0), 40)]
+    kinds = price._sort(price._atoms(events))
+    assert price._fft_error(kinds) == pytest.approx(price._FFT + 340 * price._FFT_PER_ANSWER, rel=1e-12, abs=0)
+
+
 # --- mixtures ---
 
 
@@ -211,8 +214,17 @@ def test_lost_delta_is_taken_off_the_target():
     assert epsilon(times(EpsilonDeltaDpEvent(0.0, 1e-6), 3), 1e-5) == 0.0
 
 
+def test_lost_delta_is_added_to_what_the_rest_loses():
+    """1 - (1 - d)(1 - lost), since everything is lost in one release, or in the rest, or in both."""
+    rest = delta(G(5.0), 0.5)
+    for lost in (1e-6, 0.3, 1.0):
+        said = delta([G(5.0), EpsilonDeltaDpEvent(0.0, lost)], 0.5)
+        assert said == pytest.approx(1 - (1 - rest) * (1 - lost), rel=1e-9)
+    assert delta(times(EpsilonDeltaDpEvent(0.0, 0.1), 2), 0.5) == pytest.approx(1 - 0.9**2)
+
+
 def test_epsilon_and_delta_are_inverse():
-    for events in ([times(D(2.0), 5)], [G(3.0)], [times(L(8.0), 20)], [G(9.0), times(L(50.0), 30)]):
+    for events in ([times(G(2.0), 5)], [G(3.0)], [times(L(8.0), 20)], [G(9.0), times(L(50.0), 30)]):
         e = epsilon(events, 1e-5)
         assert delta(events, e) == pytest.approx(1e-5, rel=1e-2)
 
@@ -223,9 +235,16 @@ def test_prices_of_nothing_and_of_everything():
     assert math.isinf(epsilon(dpa.NonPrivateDpEvent(), 1e-5)) and delta(dpa.NonPrivateDpEvent(), 5.0) == 1.0
     assert math.isinf(epsilon(G(0.0), 1e-5)) and math.isinf(epsilon(L(0.0), 1e-5))
     assert math.isinf(epsilon(poisson(0.1, 0.0), 1e-5))
-    assert epsilon(D(1.0, 0.5), 1e-5) == 0.0  # integers cannot move by half a step
     assert epsilon(poisson(0.0, 1.0), 1e-5) == 0.0
-    assert gaussian_mu([G(2.0), D(3.0)]) is not None and gaussian_mu([L(2.0)]) is None
+    assert gaussian_mu([G(2.0), G(3.0)]) is not None and gaussian_mu([L(2.0)]) is None
+
+
+@pytest.mark.parametrize("noise", [1e-300, 0.01, 0.02, 0.035, 0.0399, 0.04, 0.05])
+def test_samples_with_hardly_any_noise_have_a_price(noise):
+    """Too little for any budget; a search for the right amount may still come by."""
+    sampled, whole = epsilon(poisson(0.1, noise), 1e-5), epsilon(G(noise), 1e-5)
+    assert epsilon(poisson(0.1, noise + 0.01), 1e-5) <= sampled <= whole and sampled > 200
+    assert delta(poisson(0.1, noise), 10.0) > 0.01
 
 
 def test_a_full_sample_is_no_sample():
@@ -257,7 +276,7 @@ def test_more_noise_costs_less(sigma, answers, d, factor):
 @few
 @given(noises, counts, deltas)
 def test_more_answers_cost_more(sigma, answers, d):
-    for kind in (G, D, L):
+    for kind in (G, L):
         more, fewer = epsilon(times(kind(sigma), answers + 1), d), epsilon(times(kind(sigma), answers), d)
         assert more >= fewer * (1 - 1e-4)
 
@@ -265,7 +284,7 @@ def test_more_answers_cost_more(sigma, answers, d):
 @few
 @given(noises, counts, deltas, st.floats(1.01, 100))
 def test_less_delta_costs_more_epsilon(sigma, answers, d, factor):
-    for kind in (G, D, L):
+    for kind in (G, L):
         event = times(kind(sigma), answers)
         assert epsilon(event, d / factor) >= epsilon(event, d) * (1 - 1e-9)
 
@@ -281,16 +300,17 @@ def test_composition_is_at_most_the_sum_and_at_least_each_part(sigmas, d):
 
 
 @few
-@given(st.floats(0.3, 12), st.integers(1, 12), st.sampled_from([1e-2, 1e-5, 1e-8]))
-def test_integer_answers_are_never_under_counted(sigma, answers, d):
+@given(st.floats(0.3, 12), st.integers(1, 12), st.sampled_from([1e-3, 1e-5, 1e-8]))
+def test_integer_answers_are_never_under_counted_and_priced_within_a_percent(sigma, answers, d):
+    """As `price` says: within a percent from sigma 4 on, and from 2.7 on for ten or more answers."""
     true = referee.gaussian_answers(sigma, answers)
-    assert referee.verdict(true, epsilon(times(D(sigma), answers), d), d) == "sound"
-    assert true(epsilon(times(G(sigma), answers), d)) <= d
+    slack = 1.01 if sigma >= 4 or (sigma >= 2.7 and answers >= 10) else math.inf
+    assert referee.verdict(true, epsilon(times(G(sigma), answers), d), d, slack) == "sound"
 
 
 def test_prices_do_not_depend_on_how_a_run_is_cut_into_chunks():
-    whole = epsilon(times(D(3.0), 100), 1e-5)
-    chunks = [times(D(3.0), 10)] * 9 + [dpa.ComposedDpEvent([times(D(3.0), 4), times(times(D(3.0), 2), 3)])]
+    whole = epsilon(times(G(3.0), 100), 1e-5)
+    chunks = [times(G(3.0), 10)] * 9 + [dpa.ComposedDpEvent([times(G(3.0), 4), times(times(G(3.0), 2), 3)])]
     assert epsilon(chunks, 1e-5) == whole
 
 
@@ -299,3 +319,6 @@ def test_ten_million_answers_are_priced_at_once():
     assert epsilon(times(G(11_800.0), 10**7), 1e-5) == pytest.approx(1.0, rel=1e-3)
     assert epsilon(times(L(11_800.0), 10**7), 1e-5) == pytest.approx(1.0, rel=1e-3)
     assert time.process_time() - start < 2.0
+    assert delta(times(G(11_800.0), 10**7), 1.0) == pytest.approx(1e-5, rel=1e-2)
+    assert delta(times(L(11_800.0), 10**7), 1.0) == pytest.approx(1e-5, rel=1e-2)
+    assert delta(times(L(1e9), 10**7), 0.01) == 0.0  # the plain sum of the losses

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import json
 import math
-from collections import Counter
 
 import dp_accounting as dpa
 import jax
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.accounting import pate, price
+from understudy.accounting import price
 from understudy.audit import inside, recount
 from understudy.audit.trace import (
     check_accountant,
@@ -257,15 +256,6 @@ def test_other_events_go_through_another_library_or_nowhere():
     assert recount.epsilon({dpa.LaplaceDpEvent(10.0): 3}, 1e-5) == pytest.approx(0.3, rel=0.02)
     assert recount.epsilon({dpa.NonPrivateDpEvent(): 1}, 1e-5) in (None, math.inf)
     assert recount.epsilon({}, 1e-5) == 0.0
-
-
-def test_published_moments_agree_with_the_accounting_package():
-    """Written twice, from the papers; the package also knows alpha <= 2 gamma l, which matters for high orders only."""
-    gaps, g = Counter({0: 3, 2: 10, 40: 200}), 0.02
-    mine = recount.published_moments(gaps, g)
-    for order in (1, 2, 5, 20, 40):
-        theirs = sum(n * pate.moment(order, g, pate.wrong_answer(gap, g)) for gap, n in gaps.items())
-        assert mine[order - 1] == pytest.approx(theirs, rel=1e-9)
 
 
 @pytest.mark.parametrize(

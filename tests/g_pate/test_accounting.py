@@ -1,7 +1,6 @@
 """GNMax costs against 60-digit values and exact divergences; the filter against the exact loss of adaptive runs."""
 
 import math
-import runpy
 from pathlib import Path
 
 import dp_accounting as dpa
@@ -11,14 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import g_pate_rounds
+from benchmarks.g_pate_rounds import published_questions, questions, renyi_questions
 from understudy.accounting import Budget, delta, gaussian, lattice, pate2018
-from understudy.accounting.filter import (
-    noise_for,
-    published_questions,
-    questions,
-    renyi_questions,
-    units_between,
-)
+from understudy.accounting.filter import noise_for, units_between
 from understudy.errors import UsageError
 
 from . import referee
@@ -71,6 +66,18 @@ def test_theorem_7_agrees_with_sixty_digits(order, sigma, log_q):
         assert ours == flat
     else:
         assert ours == pytest.approx(min(flat, wanted), rel=1e-7, abs=1e-15)
+
+
+def test_clear_votes_at_the_highest_order_do_not_overflow():
+    """q = e^-2000 and an order just below mu1: the second term of the sum is e^1975 times the first."""
+    with mp.workdps(60):
+        wanted = referee.theorem_7(45.0, 1.0, mp.e ** mp.mpf(-2000))
+    assert pate2018.data_dependent(45.0, 1.0, -2000.0) == pytest.approx(float(wanted), rel=1e-7)
+
+
+def test_renyi_prices_convert_as_in_the_papers():
+    """epsilon = rdp + log(1/delta) / (order - 1)."""
+    assert pate2018.epsilon(0.25, 11, 1e-5) == pytest.approx(0.25 + math.log(1e5) / 10)
 
 
 def test_golden_values():
@@ -264,8 +271,6 @@ def test_published_analysis_allows_more_only_where_consensus_is_clear():
 
 
 def test_the_documented_table_is_what_the_script_prints():
-    root = Path(__file__).resolve().parents[2]
-    script = runpy.run_path(str(root / "benchmarks" / "g_pate_rounds.py"))
-    printed = script["table"]() + script["report_table"]()
-    page = (root / "docs" / "g-pate.md").read_text(encoding="utf-8")
+    printed = g_pate_rounds.table() + g_pate_rounds.report_table()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "g-pate.md").read_text(encoding="utf-8")
     assert [line for line in printed if line not in page] == []

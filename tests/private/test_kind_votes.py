@@ -9,9 +9,10 @@ import pytest
 from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan, epsilon
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
-from understudy.kinds import find_kinds
-from understudy.private.kind_votes import KindVotes, ask_kinds
-from understudy.private.noise import SeededNoise
+from understudy.kinds import find_kinds, text_schema
+from understudy.private import Curator, PrivateTable, SeededNoise
+from understudy.private.answers import ANSWERS, kinds
+from understudy.questions import ColumnKinds
 from understudy.schema.kinds import SORTS
 
 HEADER = b"age,bmi,town,who\n"
@@ -33,23 +34,28 @@ class NoNoise:
         return b"0" * size
 
 
-def plan(question: KindVotes) -> Plan:
+def plan(question: ColumnKinds) -> Plan:
     return Plan(method=KINDS, budget=Budget(1.0, 1e-6), unit="one row", charges=(Charge(KINDS, question.event),))
+
+
+def curator_of(path, question, unit=None, noise=None):
+    schema = text_schema(question.columns, unit, question.rows_per_unit)
+    ledger = Ledger(plan(question))
+    return Curator(PrivateTable(path, schema), schema, ledger, noise or NoNoise()), ledger
 
 
 def counted(path, rows, unit=None, limit=1):
     path.write_bytes(HEADER + b"".join(rows))
-    question = KindVotes(10.0, NAMES, unit, limit)
-    return ask_kinds(path, question, Ledger(plan(question)), NoNoise()).value
+    return curator_of(path, ColumnKinds(NAMES, 10.0, limit), unit)[0].ask(KINDS, ColumnKinds(NAMES, 10.0, limit)).value
 
 
 def test_votes_are_counts_of_cells(tmp_path):
     found = counted(tmp_path / "t.csv", ROWS)
     assert dict(zip(SORTS, found[0].tolist(), strict=True)) == {
-        "empty": 0, "truth": 0, "whole": 6, "number": 0, "date": 0, "text": 0, "code": 0,
+        "empty": 1, "truth": 0, "whole": 5, "number": 0, "date": 0, "text": 0, "code": 0,
     }  # fmt: skip
-    assert found[1].tolist() == [2, 0, 1, 2, 0, 1, 0]
-    assert found.sum(1).tolist() == [6, 6, 6]
+    assert found[1].tolist() == [3, 0, 1, 2, 0, 0, 0]
+    assert found.sum(1).tolist() == [6, 6, 6]  # a ragged line is a row of empty cells, and votes
 
 
 @pytest.mark.parametrize("place", [0, 3, len(ROWS)])
@@ -70,18 +76,46 @@ def test_one_unit_moves_the_votes_by_its_rows_at_most(tmp_path, limit):
     assert without.sum(1).tolist() == [4 if limit > 1 else 3] * 3  # rows without a unit are left out
 
 
+def test_the_same_from_private_files(tmp_path, monkeypatch):
+    """Units brought together on disk keep the text of their cells."""
+    rows = [b"41,2020-01-01,007,p%d\n" % (i % 5) for i in range(10)]
+    held = counted(tmp_path / "t.csv", rows, "who", 2)
+    monkeypatch.setattr("understudy.private.units.IN_MEMORY", 0)
+    assert counted(tmp_path / "t.csv", rows, "who", 2).tolist() == held.tolist()
+    assert held.tolist() == [[0, 0, 10, 0, 0, 0, 0], [0, 0, 0, 0, 10, 0, 0], [0, 0, 0, 0, 0, 0, 10]]
+
+
 def test_a_reader_that_lets_an_open_quote_run_on_is_caught(tmp_path, monkeypatch):
     """The mutant: records as the csv module sees them, across lines."""
     import csv
 
-    from understudy.private import kind_votes
+    import pyarrow as pa
 
-    def records(path):
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
-            yield from list(csv.reader(file))[1:]
+    from understudy.schema.csv_rows import CsvTable
+    from understudy.schema.reading import Rows
 
-    monkeypatch.setattr(kind_votes, "_rows", records)
+    def records(table, part):
+        with open(table.path, encoding="utf-8", errors="replace", newline="") as file:
+            found = list(csv.reader(file))[1:]
+        places = {name: number for number, name in enumerate(table.names)}
+        cells = lambda name: [row[places[name]] if places[name] < len(row) else None for row in found]  # noqa: E731
+        yield Rows(len(found), lambda name: pa.array(cells(name), pa.large_string()), marked=True)
+
+    monkeypatch.setattr(CsvTable, "rows", records)
     moved = counted(tmp_path / "t.csv", [b'1,"2,3\n', *ROWS]) - counted(tmp_path / "t.csv", ROWS)
+    assert np.linalg.norm(moved) > math.sqrt(len(NAMES))
+
+
+def test_a_row_that_votes_twice_is_caught(tmp_path, monkeypatch):
+    """The mutant: an empty cell votes for what it could be, too."""
+
+    def twice(question, total, rows, units, schema):
+        kinds.add(question, total, rows, units, schema)
+        total[:, SORTS.index("text")] += rows.count
+
+    wrong = type("Wrong", (), {"RAW": True, "start": kinds.start, "add": twice, "release": kinds.release})
+    monkeypatch.setitem(ANSWERS, ColumnKinds, wrong)
+    moved = counted(tmp_path / "t.csv", [b",,,\n", *ROWS]) - counted(tmp_path / "t.csv", ROWS)
     assert np.linalg.norm(moved) > math.sqrt(len(NAMES))
 
 
@@ -94,22 +128,27 @@ def test_the_noise_covers_the_units_influence(tmp_path):
             return np.ones(shape, np.int64)
 
     (tmp_path / "t.csv").write_bytes(HEADER)
-    question = KindVotes(10.0, NAMES, "who", 4)
-    released = ask_kinds(tmp_path / "t.csv", question, Ledger(plan(question)), Watch())
+    question = ColumnKinds(NAMES, 10.0, 4)
+    released = curator_of(tmp_path / "t.csv", question, "who", Watch())[0].ask(KINDS, question)
     assert released.event == dpa.GaussianDpEvent(10.0)
     assert released.value.tolist() == np.ones((3, 7)).tolist()
     assert drawn == [("gaussian", pytest.approx(10.0 * 4 * math.sqrt(3)), (3, 7))]
 
 
-def test_nothing_is_read_that_was_not_charged(tmp_path, monkeypatch):
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_nothing_is_read_that_was_not_charged(tmp_path, monkeypatch, unit):
     (tmp_path / "t.csv").write_bytes(HEADER + b"".join(ROWS))
-    question = KindVotes(10.0, NAMES)
-    ledger = Ledger(plan(question))
-    ask_kinds(tmp_path / "t.csv", question, ledger, NoNoise())
+    question = ColumnKinds(NAMES, 10.0, 1)
+    curator, ledger = curator_of(tmp_path / "t.csv", question, unit)
+    curator.ask(KINDS, question)
     assert ledger.spent == [Charge(KINDS, question.event)]
-    monkeypatch.setattr("understudy.private.kind_votes._count", lambda *_: pytest.fail("read without a charge"))
+    monkeypatch.setattr("understudy.schema.csv_rows.CsvTable.rows", lambda *_: pytest.fail("read without a charge"))
     with pytest.raises(LedgerError):
-        ask_kinds(tmp_path / "t.csv", question, ledger, NoNoise())
+        curator.ask(KINDS, question)
+    other = ColumnKinds(NAMES, 5.0, 1)
+    fresh, _ = curator_of(tmp_path / "t.csv", question, unit)
+    with pytest.raises(LedgerError):
+        fresh.ask(KINDS, other)
 
 
 def test_find_kinds_from_a_file(tmp_path):

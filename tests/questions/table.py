@@ -5,6 +5,7 @@ import numpy as np
 from understudy.questions import (
     ColumnBounds,
     ColumnCategories,
+    ColumnKinds,
     Counts,
     MarginalChoice,
     ModelChoice,
@@ -130,4 +131,5 @@ RAW_QUESTIONS = {
     "bounds": ColumnBounds(("x",), 2.0, ROWS_PER_UNIT),
     "bounds of dates": ColumnBounds(("when",), 2.0, ROWS_PER_UNIT, datetimes=True),
     "categories": ColumnCategories(("a", "b"), 2.0, 1e-6, ROWS_PER_UNIT),
+    "kinds": ColumnKinds(("a", "b"), 2.0, ROWS_PER_UNIT),
 }

@@ -1,5 +1,7 @@
 """Checks name columns and causes, never values."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,3 +55,32 @@ def test_check_sees_other_columns_and_in_strict_mode_order_and_types():
     assert "order" in check(exact[exact.columns[::-1]], CHECKED, strict=True)[0]
     assert check(exact.astype({"age": "int8"}), CHECKED, strict=True) == ["column 'age': its type is not int64"]
     assert check(exact.astype({"low": "float64"}), CHECKED, strict=True) == ["column 'low': its type is not float"]
+
+
+UNITS = Schema(
+    columns=(Column(name="x", kind="integer", lower=0, upper=9), Column(name="who", kind="identifier")),
+    unit="who",
+    max_rows_per_unit=2,
+)
+
+
+@pytest.mark.parametrize("counted", [1 << 23, 7, 1])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "a frame"])
+def test_units_are_counted_over_blocks_and_passes(tmp_path, monkeypatch, counted, name):
+    """Rows of a unit far apart, cells that name nobody, and no whole table anywhere."""
+    checking = sys.modules["understudy.schema.check"]
+    monkeypatch.setattr(checking, "COUNTED", counted)
+    monkeypatch.setattr(checking, "as_frame", lambda *_: pytest.fail("the whole table was read"))
+    opened = checking.open_table
+    monkeypatch.setattr(checking, "open_table", lambda *args, **more: opened(*args, **more, block=3))
+    ids = ["p7", *(f"p{i}" for i in range(10)), *[None] * 5, "p3", "p9"]
+    for surplus in (False, True):
+        frame = pd.DataFrame({"x": 1, "who": [*ids, *["p7"] * surplus]})
+        if name == "t.csv":
+            frame.to_csv(tmp_path / name, index=False)
+        elif name == "t.parquet":
+            frame.to_parquet(tmp_path / name, row_group_size=4)
+        found = check(frame if name == "a frame" else tmp_path / name, UNITS)
+        assert len(found) == surplus
+        assert all(line.startswith("column 'who': some unit has more than 2 rows") for line in found)
+        assert all("p7" not in line and "3" not in line for line in found)

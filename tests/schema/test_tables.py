@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import UsageError
-from understudy.schema import Codec, Column, Schema, as_frame, check, open_writer, read_table
+from understudy.schema import Codec, Column, Schema, as_frame, check, draft, open_writer, read_table
 
 SCHEMA = Schema(
     columns=(
@@ -90,7 +90,7 @@ def test_a_table_without_rows_is_a_table(tmp_path, end):
 
 
 def test_odd_names_survive_csv_and_parquet(tmp_path):
-    names = ['a "b"', "c\nd", "e,f", "名前", " g ", "0"]
+    names = ['a "b"', "c d", "e,f", "名前", " g ", "0"]
     schema = Schema(columns=tuple(Column(name=n, kind="integer", lower=0, upper=9) for n in names))
     codec = Codec(schema)
     frame = codec.decode(np.full((2, 6), 0.5, np.float32), np.zeros(2, np.int32))
@@ -99,6 +99,23 @@ def test_odd_names_survive_csv_and_parquet(tmp_path):
             writer.write(frame)
         pd.testing.assert_frame_equal(read_table(path, schema), frame)
         assert list(read_table(path).columns) == names
+
+
+def test_a_line_break_in_a_name_survives_parquet_and_is_refused_in_csv(tmp_path):
+    codec = Codec(Schema(columns=(Column(name="c\nd", kind="integer", lower=0, upper=9),)))
+    frame = codec.decode(np.full((2, 1), 0.5, np.float32), np.zeros(2, np.int32))
+    for name in ("t.csv", "t.parquet"):
+        with open_writer(tmp_path / name, codec) as writer:
+            writer.write(frame)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet", codec.schema), frame)
+    one_line(lambda: read_table(tmp_path / "t.csv", codec.schema), "header", "quote", "one line")
+
+
+@pytest.mark.parametrize("content", [b'age,"code\n1,"2\n', b'age,"co"de\n1,2\n', b"age,code\r1,2\r3,4\r"])
+def test_a_header_that_is_no_line_is_refused_and_not_looked_for_in_the_rows(tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    for call in (read_table, draft, lambda path: read_table(path, SCHEMA), lambda path: check(path, SCHEMA)):
+        one_line(lambda call=call: call(tmp_path / "t.csv"), "header", "quote", "one line")
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,15 @@
 straight line in log s, so a bracketed secant search needs a handful of prices. The scale returned has been priced: it
 fits, and it spends at least 99.9 % of epsilon where the price is continuous (Gaussian, Laplace and mixtures of them
 are).
-
-`split_gaussian` shares a budget between Gaussian releases by weights: release i with n_i answers of sensitivity d_i
-gets the share w_i of mu^2 = sum n_i d_i^2 / sigma_i^2, i.e. sigma_i = s d_i sqrt(n_i / w_i).
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import dp_accounting as dpa
 
 from understudy.accounting import price
-from understudy.accounting.budget import Budget, Real
+from understudy.accounting.budget import Budget
 from understudy.errors import UsageError
 
 _SPEND = 0.999
@@ -72,30 +69,3 @@ def _search(excess: Callable[[float], float], low: tuple[float, float], high: tu
         else:
             high, weight_high, weight_low = (middle, value), value, weight_low / 2
     return high[0]
-
-
-def split_gaussian(
-    budget: Budget,
-    weights: Mapping[str, Real],
-    counts: Mapping[str, int] | None = None,
-    sensitivities: Mapping[str, Real] | None = None,
-    besides: Sequence[dpa.DpEvent] = (),
-) -> dict[str, float]:
-    """sigma of every Gaussian release, by its share of squared mu; `besides` is charged as it is."""
-    if not weights:
-        raise UsageError("no release to split the budget between")
-    for name, weight in weights.items():
-        if not (math.isfinite(weight) and weight > 0):
-            raise UsageError(f"the weight {weight} of {name!r} must be a positive number")
-    counts = counts or {}
-    total = math.fsum(weights.values())
-    unit = {name: math.sqrt(counts.get(name, 1) * total / weight) for name, weight in weights.items()}
-
-    def events(scale: float) -> list[dpa.DpEvent]:
-        charged = [
-            dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(scale * unit[name]), counts.get(name, 1)) for name in weights
-        ]
-        return [*charged, *besides]
-
-    scale = noise_scale(budget, events)
-    return {name: scale * unit[name] * float((sensitivities or {}).get(name, 1.0)) for name in weights}

@@ -48,10 +48,12 @@ class Certificate:
 
     @property
     def valid(self) -> bool:
+        """Whether a guarantee is claimed at all."""
         return bool(self.content["valid"])
 
     @property
     def void_reasons(self) -> tuple[str, ...]:
+        """Why there is no guarantee; empty if there is one."""
         return tuple(self.content["void_reasons"])
 
     @property
@@ -62,12 +64,15 @@ class Certificate:
 
     @property
     def delta(self) -> float:
+        """The delta of the claim."""
         return float(self.content["claim"]["delta"])
 
     def to_dict(self) -> dict[str, Any]:
+        """A copy of the content, as JSON gives it back."""
         return json.loads(json.dumps(self.content))  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
+        """The text of `certificate.json`; NaN and infinity are not JSON and are refused."""
         return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def registry_yaml(self) -> str:
@@ -170,9 +175,6 @@ def build_certificate(
             "hashes": dict(hashes),
         }
     )
-
-
-build = build_certificate
 
 
 def _finite(value: float) -> float | None:

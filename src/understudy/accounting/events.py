@@ -1,24 +1,15 @@
 """The privacy events of a run, as plain values.
 
-Events come from dp_accounting; two that it lacks (version 0.6) are added here:
-
-* `DiscreteGaussianDpEvent(sigma, sensitivity)`: integer answers plus integer noise with Pr[x] proportional to
-  exp(-x^2 / (2 sigma^2)); sigma and the L2 sensitivity are counted in steps of the integer grid. With sensitivity 1
-  the price is exact for this noise.
-* `EpsilonDeltaDpEvent(epsilon, delta)`: anything known to be (epsilon, delta)-DP, e.g. a thresholded list of
-  categories.
+Events come from dp_accounting; one that it lacks (version 0.6) is added here: `EpsilonDeltaDpEvent(epsilon, delta)`,
+anything known to be (epsilon, delta)-DP, e.g. a thresholded list of categories.
 
 What each event is taken to mean, so that the price is an upper bound whichever noise was drawn:
 
 | event | noise | price |
 | --- | --- | --- |
 | GaussianDpEvent(m) | real, or integer with sensitivity >= 1 step; m = sigma / L2 sensitivity | GDP, `lattice` |
-| DiscreteGaussianDpEvent | integer | exact (sensitivity 1) or GDP |
 | LaplaceDpEvent(b) | real or integer, b = scale / L1 sensitivity | pure 1/b-DP, `pure` |
-| DiscreteLaplaceDpEvent(a, s) | integer, Pr[x] ~ exp(-a abs(x)), L1 sensitivity s | pure (a s)-DP |
 | PoissonSampledDpEvent(q, GaussianDpEvent(m)) | real | privacy-loss distribution |
-| PoissonSampledDpEvent(q, DiscreteGaussianDpEvent) | integer | the same for the dominating real noise |
-| PoissonSampledDpEvent(q, Laplace or EpsilonDelta) | any | log(1 + q (e^eps - 1)), q delta |
 | EpsilonDeltaDpEvent | any | pure epsilon, and delta to infinity |
 """
 
@@ -28,18 +19,9 @@ from typing import Any
 
 import attr
 import dp_accounting as dpa
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 
 from understudy.accounting.budget import Real
 from understudy.errors import UsageError
-
-
-@attr.s(frozen=True, slots=True, auto_attribs=True)
-class DiscreteGaussianDpEvent(dpa.DpEvent):  # type: ignore[misc]
-    """Integer noise of parameter `sigma` on integer answers of L2 sensitivity `sensitivity`, both in grid steps."""
-
-    sigma: float
-    sensitivity: float = 1.0
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
@@ -52,9 +34,7 @@ class EpsilonDeltaDpEvent(dpa.DpEvent):  # type: ignore[misc]
 
 _TYPES: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "gaussian": (dpa.GaussianDpEvent, ("noise_multiplier",)),
-    "discrete gaussian": (DiscreteGaussianDpEvent, ("sigma", "sensitivity")),
     "laplace": (dpa.LaplaceDpEvent, ("noise_multiplier",)),
-    "discrete laplace": (DiscreteLaplaceDpEvent, ("noise_parameter", "sensitivity")),
     "epsilon delta": (EpsilonDeltaDpEvent, ("epsilon", "delta")),
     "nothing": (dpa.NoOpDpEvent, ()),
     "not private": (dpa.NonPrivateDpEvent, ()),
@@ -92,7 +72,7 @@ def check(event: dpa.DpEvent) -> None:
     """Refuse elementary events that have no price here, or parameters that make no sense."""
     if isinstance(event, dpa.PoissonSampledDpEvent):
         _number("sampling_probability", event.sampling_probability, 0.0, 1.0)
-        if type(event.event) not in _NAMES or isinstance(event.event, DiscreteLaplaceDpEvent):
+        if not isinstance(event.event, dpa.GaussianDpEvent):
             raise UsageError(f"a Poisson sample of {type(event.event).__name__} has no price here")
         check(event.event)
         return
@@ -171,12 +151,8 @@ def describe(event: dpa.DpEvent) -> str:
 def _name(event: dpa.DpEvent) -> str:
     if isinstance(event, dpa.GaussianDpEvent):
         return f"Gaussian noise, sigma {event.noise_multiplier:.6g} times the sensitivity"
-    if isinstance(event, DiscreteGaussianDpEvent):
-        return f"integer Gaussian noise, sigma {event.sigma:.6g}, sensitivity {event.sensitivity:.6g}"
     if isinstance(event, dpa.LaplaceDpEvent):
         return f"Laplace noise, scale {event.noise_multiplier:.6g} times the sensitivity"
-    if isinstance(event, DiscreteLaplaceDpEvent):
-        return f"integer Laplace noise, scale {1 / event.noise_parameter:.6g}, sensitivity {event.sensitivity}"
     if isinstance(event, dpa.PoissonSampledDpEvent):
         return f"Poisson sample at rate {event.sampling_probability:.6g} with {_name(event.event)}"
     if isinstance(event, EpsilonDeltaDpEvent):

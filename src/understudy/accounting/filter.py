@@ -13,7 +13,7 @@ by induction, the rest is sqrt(b^2 - m^2)-GDP *for each* of its answers. Composi
 2022, Theorem 4) needs no more than that, and gives G_m (x) G_sqrt(b^2 - m^2) = G_b. At the start b = mu. QED.
 
 Nothing is lost against a fixed list of questions, and there is no order to fix in advance as in the Renyi filter (Feldman, Zrnic
-2021, arXiv:2008.11193), which `renyi_questions` has for comparison.
+2021, arXiv:2008.11193); `benchmarks/g_pate_rounds.py` compares the two.
 
 **How the ledger sees it.** One unit is the event `GaussianDpEvent(z)`, mu_1 = `lattice.mu_one(z)`. A question that costs u
 units has noise large enough that its mu^2 is at most u mu_1^2 (`noise_for`). The plan announces N units; every chunk of rounds
@@ -23,10 +23,9 @@ were charged and not needed are lost, which is on the safe side.
 """
 
 import math
-from collections.abc import Sequence
 
-from understudy.accounting import gaussian, lattice, pate2018
-from understudy.accounting.budget import Budget, Real
+from understudy.accounting import lattice
+from understudy.accounting.budget import Real
 from understudy.errors import UsageError
 
 
@@ -53,37 +52,3 @@ def noise_for(unit: Real, units: int, sensitivity: Real) -> float:
 def units_between(sigma_test: Real, sigma_answer: Real) -> int:
     """What an arg-max of noise `sigma_answer` costs in units of a threshold test of noise `sigma_test`, rounded up."""
     return max(math.ceil(2 * (sigma_test / sigma_answer) ** 2 - 1e-9), 1)
-
-
-def questions(budget: Budget, sigma_test: Real, sigma_answer: Real, answered: Real) -> float:
-    """How many questions a budget pays for when a share `answered` of them finds consensus: the filter above."""
-    cost = 1 / sigma_test**2 + answered * 2 / sigma_answer**2
-    return gaussian.mu(budget.epsilon, budget.delta) ** 2 / cost
-
-
-def renyi_questions(budget: Budget, sigma_test: Real, sigma_answer: Real, answered: Real) -> tuple[float, float]:
-    """The same with the Renyi filter, at the order that serves this share best; returns the number and the order."""
-
-    def paid(order: float) -> float:
-        cost = pate2018.threshold(order, sigma_test) + answered * pate2018.gnmax(order, sigma_answer)
-        return pate2018.allowance(budget.epsilon, budget.delta, order) / cost
-
-    order = max(pate2018.ORDERS, key=paid)
-    return paid(order), order
-
-
-def published_questions(
-    budget: Budget, sigma_test: Real, sigma_answer: Real, votes: Sequence[Real], answered: Real
-) -> float:
-    """How many questions the papers' data-dependent analysis would allow if all of them had these votes. Not a guarantee."""
-    log_q = pate2018.log_wrong_answer(votes, sigma_answer)
-    best = 0.0
-    for order in pate2018.ORDERS:
-        cost = pate2018.threshold(order, sigma_test) + answered * pate2018.data_dependent(order, sigma_answer, log_q)
-        best = max(best, (budget.epsilon + math.log(budget.delta) / (order - 1)) / cost)
-    return best
-
-
-def chance_of_consensus(votes: Sequence[Real], needed: Real, sigma_test: Real) -> float:
-    """How often a question with these votes passes the threshold test."""
-    return 0.5 * math.erfc((needed - max(votes)) / (math.sqrt(2) * sigma_test))

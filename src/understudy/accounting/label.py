@@ -29,6 +29,7 @@ NOT_COVERED: tuple[str, ...] = (
 
 
 def protects(unit: str) -> str:
+    """Who is protected, and against what, in one sentence."""
     who = "every single row" if unit == "one row" else unit
     return f"{who}; whether it was in the table or not, the result is almost equally likely"
 

@@ -124,6 +124,7 @@ class Ledger:
 
     @property
     def plan(self) -> Plan:
+        """What may be charged."""
         return self._plan
 
     @property
@@ -138,6 +139,7 @@ class Ledger:
 
     @property
     def epsilon_spent(self) -> float:
+        """What all charges so far cost together, at the plan's delta."""
         return price.epsilon([charge.event for charge in self.spent], self._plan.budget.delta)
 
     def to_dict(self) -> dict[str, Any]:

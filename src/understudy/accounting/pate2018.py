@@ -80,15 +80,6 @@ def epsilon(rdp: Real, order: Real, delta: Real) -> float:
     return rdp - math.log(delta) / (order - 1)
 
 
-def allowance(budget_epsilon: Real, delta: Real, order: Real) -> float:
-    """The largest RDP of this order that still converts to `budget_epsilon`, by the sharper rule
-
-    epsilon = rdp + log((a-1)/a) - (log delta + log a) / (a-1)        (Canonne, Kamath, Steinke 2020, Proposition 12).
-    """
-    conversion = math.log((order - 1) / order) - (math.log(delta) + math.log(order)) / (order - 1)
-    return max(budget_epsilon - conversion, budget_epsilon + math.log(delta) / (order - 1), 0.0)
-
-
 def _checked(order: Real, sigma: Real) -> Real:
     if not (math.isfinite(sigma) and sigma > 0):
         raise UsageError(f"sigma={sigma} must be a positive number of votes")

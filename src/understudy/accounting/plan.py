@@ -54,6 +54,7 @@ class Plan:
 
     @property
     def events(self) -> list[dpa.DpEvent]:
+        """The events of all charges, in their order."""
         return [charge.event for charge in self.charges]
 
     @property
@@ -89,6 +90,7 @@ class Plan:
         return result
 
     def to_dict(self) -> dict[str, Any]:
+        """The plan as a JSON object, the content of `plan.json`."""
         return {
             "format": FORMAT,
             "method": self.method,

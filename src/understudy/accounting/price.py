@@ -1,18 +1,15 @@
 """What a list of privacy events costs: upper bounds on epsilon and delta, for adding or removing one unit.
 
-Every event is sorted into one of four kinds, and the sharpest valid bound is taken:
+The sharpest valid bound is taken:
 
-1. Only integer Gaussian answers of sensitivity 1 with one sigma: the exact sum over the lattice (`lattice`, equation
-   1).
-2. Only Gaussian answers: mu-GDP with mu^2 the sum of squares (`gaussian`, `lattice` equation 2). mu is that of the worst
-   integer noise with this multiplier, 1 + 1/(24 sigma^2) times that of real noise. Against the exact price of integer
-   noise and for delta <= 1e-3 that is within 1 % from sigma = 4 on, and from 2.7 on for ten or more answers.
-3. Only pure answers of one strength: the exact binomial sum (`pure`).
-4. Mixtures and Poisson samples: composition of privacy-loss distributions by dp_accounting ("connect the dots",
-   Doroshenko et al.
-   2022: every rounding goes upward), with a grid fine enough that rounding costs well under 1 %. The Fourier
-   transform inside is not rounded upward; `_FFT` bounds its error and is added to delta. Where delta is too small for
-   that, the bound by GDP stands in (every pure answer is also GDP, and sampling never hurts).
+1. Only Gaussian answers: mu-GDP with mu^2 the sum of squares (`gaussian`, `lattice`). mu is that of the worst integer
+   noise with this multiplier, 1 + 1/(24 sigma^2) times that of real noise. Against the exact price of integer noise and
+   for delta <= 1e-3 that is within 1 % from sigma = 4 on, and from 2.7 on for ten or more answers.
+2. Only pure answers of one strength: the exact binomial sum (`pure`).
+3. Mixtures and Poisson samples: composition of privacy-loss distributions by dp_accounting ("connect the dots",
+   Doroshenko et al. 2022: every rounding goes upward), with a grid fine enough that rounding costs well under 1 %. The
+   Fourier transform inside is not rounded upward; `_FFT` bounds its error and is added to delta. Where delta is too
+   small for that, the bound by GDP stands in (every pure answer is also GDP, and sampling never hurts).
 
 Delta that is simply lost (`EpsilonDeltaDpEvent`) is taken off the target first: losses d_i in n releases leave
 delta' with 1 - (1 - delta') prod (1 - d_i) <= delta.
@@ -28,14 +25,13 @@ from typing import Any, TypeAlias
 
 import dp_accounting as dpa
 import numpy as np
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.optimize import brentq
 
 from understudy.accounting import gaussian, lattice, pure
 from understudy.accounting.budget import Real
-from understudy.accounting.events import DiscreteGaussianDpEvent, EpsilonDeltaDpEvent, flatten
-from understudy.accounting.sampled import sampled_gaussian
+from understudy.accounting.events import EpsilonDeltaDpEvent, flatten
+from understudy.accounting.sampled import LEAST_NOISE, sampled_gaussian
 from understudy.errors import UsageError
 
 Events: TypeAlias = "dpa.DpEvent | Iterable[dpa.DpEvent]"
@@ -47,26 +43,15 @@ _MANY = 1000  # from so many answers on, pure answers are as good as Gaussian on
 
 @dataclass(frozen=True)
 class _Sorted:
-    """Events by kind: scalar integer Gaussians by sigma, mu^2 of other Gaussians, pure losses, Poisson samples."""
+    """Events by kind, with what makes their price."""
 
-    scalar: Mapping[float, int]
-    mu_squared: float
+    mu: float  # of all events that are Gaussian
     pure: Mapping[float, int]
     sampled: Mapping[tuple[float, float], int]  # (rate, noise multiplier)
     lost: float  # probability that some release loses everything
 
-    @property
-    def mu(self) -> float:
-        """mu of all events that are Gaussian."""
-        return math.sqrt(self.mu_squared + sum(lattice.mu_sum(s, n) ** 2 for s, n in self.scalar.items()))
-
-    @property
-    def gaussian_only(self) -> bool:
-        return not self.pure and not self.sampled and self.lost == 0.0
-
 
 def _sort(atoms: Atoms) -> _Sorted:
-    scalar: dict[float, int] = {}
     pures: dict[float, int] = {}
     sampled: dict[tuple[float, float], int] = {}
     squares, log_kept = [], 0.0
@@ -85,61 +70,30 @@ def _sort(atoms: Atoms) -> _Sorted:
                 lose(1.0, 1)
             case dpa.GaussianDpEvent():
                 squares.append(times * lattice.mu_one(event.noise_multiplier) ** 2)
-            case DiscreteGaussianDpEvent() if event.sensitivity < 1:
-                pass  # integers that change by less than one step do not change
-            case DiscreteGaussianDpEvent() if event.sensitivity**2 < 2:
-                scalar[event.sigma] = scalar.get(event.sigma, 0) + times
-            case DiscreteGaussianDpEvent():
-                squares.append(times * (event.sensitivity * lattice.mu_one(event.sigma)) ** 2)
             case dpa.LaplaceDpEvent():
                 add_pure(1 / event.noise_multiplier if event.noise_multiplier else math.inf, times)
-            case DiscreteLaplaceDpEvent():
-                add_pure(float(event.noise_parameter * event.sensitivity), times)
             case EpsilonDeltaDpEvent():
                 add_pure(float(event.epsilon), times)
                 lose(event.delta, times)
             case dpa.PoissonSampledDpEvent():
-                rate, inner = event.sampling_probability, event.event
-                if rate == 0 or isinstance(inner, dpa.NoOpDpEvent):
+                rate, multiplier = event.sampling_probability, event.event.noise_multiplier
+                if rate == 0:
                     continue
-                if isinstance(inner, dpa.GaussianDpEvent | DiscreteGaussianDpEvent):
-                    multiplier = _multiplier(inner)
-                    if multiplier == 0:
-                        lose(1.0, 1)
-                    elif rate == 1:
-                        squares.append(times * multiplier**-2)
-                    else:
-                        sampled[rate, multiplier] = sampled.get((rate, multiplier), 0) + times
-                elif isinstance(inner, dpa.LaplaceDpEvent):
-                    loss = 1 / inner.noise_multiplier if inner.noise_multiplier else math.inf
-                    add_pure(_amplified(rate, loss), times)
-                elif isinstance(inner, EpsilonDeltaDpEvent):
-                    add_pure(_amplified(rate, inner.epsilon), times)
-                    lose(rate * inner.delta, times)
+                if multiplier < LEAST_NOISE:  # mu above 25: taken as not sampled
+                    squares.append(times * lattice.mu_one(multiplier) ** 2)
+                elif rate == 1:
+                    squares.append(times * multiplier**-2)
                 else:
-                    lose(1.0, 1)
+                    sampled[rate, multiplier] = sampled.get((rate, multiplier), 0) + times
             case _:
                 raise UsageError(f"{type(event).__name__} has no price here")
-    return _Sorted(scalar, math.fsum(squares), pures, sampled, -math.expm1(log_kept))
-
-
-def _multiplier(event: dpa.DpEvent) -> float:
-    """Noise multiplier of the real Gaussian that dominates the event inside a Poisson sample."""
-    if isinstance(event, dpa.GaussianDpEvent):
-        return float(event.noise_multiplier)
-    cost = event.sensitivity * lattice.mu_one(event.sigma)
-    return 1 / cost if cost > 0 else math.inf
-
-
-def _amplified(rate: float, loss: float) -> float:
-    """A Poisson sample of a loss-DP release is log(1 + rate (e^loss - 1))-DP under add/remove."""
-    return math.log1p(rate * math.expm1(loss)) if loss < 700 else loss
+    return _Sorted(math.sqrt(math.fsum(squares)), pures, sampled, -math.expm1(log_kept))
 
 
 def gaussian_mu(events: Events) -> float | None:
     """mu if all events are Gaussian (then they are mu-GDP together), else None."""
     kinds = _sort(_atoms(events))
-    return kinds.mu if kinds.gaussian_only else None
+    return None if kinds.pure or kinds.sampled or kinds.lost else kinds.mu
 
 
 def epsilon(events: Events, delta: Real) -> float:
@@ -199,10 +153,6 @@ class _Curve:
 def _simple(kinds: _Sorted) -> _Curve | None:
     """The closed form, where one kind of event stands alone."""
     if not kinds.pure and not kinds.sampled:
-        if len(kinds.scalar) == 1 and kinds.mu_squared == 0:
-            ((sigma, answers),) = kinds.scalar.items()
-            if lattice.exact(sigma, answers):
-                return _Curve(lambda d: lattice.epsilon(sigma, answers, d), lambda e: lattice.delta(sigma, answers, e))
         return _Curve(lambda d: gaussian.epsilon(kinds.mu, d), lambda e: gaussian.delta(kinds.mu, e))
     if len(kinds.pure) == 1 and kinds.mu == 0 and not kinds.sampled:
         ((loss, times),) = kinds.pure.items()

@@ -20,6 +20,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+LEAST_NOISE = 0.04  # with less, e^loss leaves the range of doubles
 _REACH = 9.5  # standard deviations; what lies beyond (1e-21) becomes infinite loss
 
 Floats = NDArray[np.float64]
@@ -47,9 +48,8 @@ def addition_delta(rate: float, noise: float, epsilon: Floats) -> Floats:
 
 
 def sampled_gaussian(rate: float, noise: float, step: float) -> Any:
-    """Distribution of one answer on a grid of width `step`; 0 < rate < 1."""
-    exponent = (1 + 2 * _REACH * noise) / (2 * noise**2)
-    most = exponent if exponent > 700 else math.log1p(rate * math.expm1(exponent))
+    """Distribution of one answer on a grid of width `step`; 0 < rate < 1 and noise of at least `LEAST_NOISE`."""
+    most = math.log1p(rate * math.expm1((1 + 2 * _REACH * noise) / (2 * noise**2)))
     most, least = math.ceil(most / step), math.ceil(-math.log1p(-rate) / step) + 1
     parts = []
     for curve, low, high in ((removal_delta, -least, most), (addition_delta, -most, least)):

@@ -17,7 +17,6 @@ from understudy.schema.reading import Rows, Table, open_table
 from understudy.schema.schema import Schema
 from understudy.schema.tables import as_frame, read_table
 from understudy.schema.types import Kind
-from understudy.schema.values import to_numbers, to_texts
 from understudy.schema.writers import TableWriter, open_writer
 
 __all__ = [
@@ -44,6 +43,4 @@ __all__ = [
     "open_table",
     "open_writer",
     "read_table",
-    "to_numbers",
-    "to_texts",
 ]

@@ -2,6 +2,9 @@
 
 The answer depends on the rows, so it is for the holder of the table and no part of a release. Nothing here stops a
 fit: what does not fit is clamped, or treated as missing or `other`.
+
+A table is looked at block by block. Rows of a unit may stand anywhere, so units are counted by a 64-bit hash of their id;
+of tables too long for that, some of the units in each of several passes over the unit column.
 """
 
 import os
@@ -12,16 +15,19 @@ import pandas as pd
 import pyarrow as pa
 
 from understudy.schema.columns import Column
-from understudy.schema.reading import MISSING, UNKNOWN, Rows, open_table
+from understudy.schema.facts import csv_header, file_format, parquet_schema
+from understudy.schema.reading import MISSING, UNKNOWN, Rows, Table, open_table
 from understudy.schema.schema import Schema
-from understudy.schema.tables import as_frame, csv_header, file_format, parquet_schema
+from understudy.schema.tables import as_frame
+
+COUNTED = 1 << 23  # rows whose units are counted in one pass
 
 
 def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     """What does not fit, one line for each column and cause; an empty list when everything fits.
 
     `table` is a frame or a file; a CSV file is judged by its text, so unreadable cells are seen as such. `strict` is
-    for frames we wrote ourselves: other columns, another order and other types count as problems too.
+    for pandas frames we wrote ourselves: other columns, another order and other types count as problems too.
     """
     problems: list[str] = []
     opened = open_table(table, schema)
@@ -33,18 +39,17 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         problems.append(f"column {extra[0]!r}{more}: not in the schema; it will be ignored")
     found: dict[str, dict[str, None]] = {column.name: {} for column in schema.columns}
-    units: list[pa.Array] = []
     for rows in opened.blocks():
         for column in schema.columns:
             found[column.name] |= dict.fromkeys(_contents(rows, column))
-        if schema.unit is not None:
-            units.append(rows.identities(schema.column(schema.unit)))
-    typed = as_frame(table, schema).iloc[:0] if strict else None
+    typed = as_frame(table.head(0), schema) if strict else None
     for column in schema.columns:
         if typed is not None:
             problems += _types(typed[column.name], column)
         problems += [f"column {column.name!r}: {what}" for what in found[column.name]]
-    if schema.unit is not None and _largest(units) > schema.max_rows_per_unit:
+    if schema.unit is not None and _too_many_rows(
+        open_table(table, schema, columns=[schema.column(schema.unit)]), schema
+    ):
         problems.append(
             f"column {schema.unit!r}: some unit has more than {schema.max_rows_per_unit} rows (max_rows); "
             "the surplus is dropped at random"
@@ -61,10 +66,25 @@ def _names(table: Any, schema: Schema) -> list[str]:
     return list(parquet_schema(table).names if found == "parquet" else schema.names)
 
 
-def _largest(units: list[pa.Array]) -> int:
-    """The most rows that one unit has."""
-    counts = pa.chunked_array(units, pa.large_string()).drop_null().value_counts()
-    return max(counts.field("counts").to_pylist(), default=0)
+def _too_many_rows(table: Table, schema: Schema) -> bool:
+    """Whether some unit has more rows than it may; `COUNTED` rows or so are remembered at a time."""
+    column = schema.column(schema.unit or "")
+    passes = table.most_rows // COUNTED + 1
+    for turn in range(passes):
+        units = [np.zeros(0, np.uint64)]
+        for rows in table.blocks():
+            hashed = _hashes(rows.identities(column))
+            units.append(hashed[hashed % np.uint64(passes) == turn])
+        if np.unique(np.concatenate(units), return_counts=True)[1].max(initial=0) > schema.max_rows_per_unit:
+            return True
+    return False
+
+
+def _hashes(ids: pa.Array) -> np.ndarray:
+    """64 bits of every id; cells that name nobody are left out."""
+    coded = ids.drop_null() if pa.types.is_dictionary(ids.type) else ids.drop_null().dictionary_encode()
+    names = coded.dictionary.to_numpy(zero_copy_only=False).astype(object)
+    return pd.util.hash_array(names, categorize=False)[coded.indices.to_numpy()]
 
 
 def _types(series: pd.Series, column: Column) -> list[str]:

@@ -128,6 +128,11 @@ class Column:
         return (*values, None) if self.missing else values
 
 
+def text_column(name: str) -> Column:
+    """A column of which nothing is known: its cells are read as the text they are."""
+    return Column(name=name, kind="categorical", estimate=name, dtype="string")
+
+
 def seconds(moment: float | int | str | None, column: Column) -> float:
     """Seconds since 1970 UTC of an ISO date or time; times without an offset count as UTC."""
     try:

@@ -10,24 +10,17 @@ quoting switched off, the others one by one; a property test shows that this equ
 """
 
 import csv
-import gzip
 import io
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from understudy.errors import UsageError
+from understudy.schema.header import BOM, LONGEST_LINE, damaged, is_packed, open_bytes, separator
 from understudy.schema.rows import BLOCK, Rows, Table
-
-SUFFIXES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-LONGEST_LINE = 1 << 20
-BOM = b"\xef\xbb\xbf"
 
 
 def fields(line: bytes, delimiter: str, count: int) -> list[str | None]:
@@ -51,63 +44,6 @@ def _valid(cell: str) -> str | None:
     except UnicodeEncodeError:  # bytes that are not UTF-8
         return None
     return cell
-
-
-def separator(path: str | os.PathLike[str]) -> str:
-    name = Path(path).name.lower()
-    return next(mark for suffix, mark in SUFFIXES.items() if name.endswith(suffix))
-
-
-def is_packed(path: str | os.PathLike[str]) -> bool:
-    return str(path).lower().endswith(".gz")
-
-
-def open_bytes(path: str | os.PathLike[str]) -> io.BufferedIOBase:
-    return gzip.GzipFile(path) if is_packed(path) else open(path, "rb")
-
-
-def damaged(path: str | os.PathLike[str]) -> UsageError:
-    return UsageError(f"table {str(path)!r} is not a readable CSV file; it may be truncated or damaged")
-
-
-def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int]:
-    """The names in the first line that is not blank, and the number of bytes up to its end.
-
-    Names may hold line breaks within quotes: the header is a fact about the file, rows are not.
-    """
-    raw, end = b"", 0
-    try:
-        with open_bytes(path) as file:
-            while line := file.readline(LONGEST_LINE + 1):
-                line, end = line.removeprefix(BOM if end == 0 else b""), end + len(line)
-                if raw or line.strip(b"\r\n"):
-                    raw += line
-                    if (found := _record(raw, separator(path))) is not None:
-                        break
-                    if len(raw) > LONGEST_LINE:
-                        raise damaged(path)
-            else:
-                if raw:
-                    raise damaged(path)
-                found = []
-    except UnicodeDecodeError:
-        raise UsageError(f"table {str(path)!r} is not UTF-8 text; save it again as CSV with UTF-8 encoding") from None
-    except (csv.Error, EOFError, OSError, zlib.error):
-        raise damaged(path) from None
-    if not any(field.strip() for field in found):
-        raise UsageError(f"table {str(path)!r} has no header line")
-    return found, end
-
-
-def _record(raw: bytes, delimiter: str) -> list[str] | None:
-    """The fields of a header; None while a quote is open."""
-    text = raw.decode("utf-8")
-    try:
-        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), [])
-    except csv.Error as error:
-        if "unexpected end" in str(error):
-            return None
-        raise
 
 
 @dataclass(frozen=True, kw_only=True)

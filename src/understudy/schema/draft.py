@@ -21,24 +21,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from understudy.errors import UsageError
-from understudy.schema import tables
-from understudy.schema.columns import Column
+from understudy.schema import public
 from understudy.schema.document import OPEN, nearest
-from understudy.schema.estimates import usable_bounds, usable_categories
-from understudy.schema.header import header_names
-from understudy.schema.kinds import SORTS, cell_kind, decide
+from understudy.schema.facts import csv_header, file_format, parquet_schema, refuse_odd_header
 from understudy.schema.paid import PaidKinds
-from understudy.schema.schema import CLASS_KINDS, Schema
+from understudy.schema.schema import CLASS_KINDS
 from understudy.schema.sketch import SAID, TEXT_NOTE, Entry, of_kind, write
-from understudy.schema.types import EXACT_INTEGERS, FAMILIES, family, parse_type
-from understudy.schema.values import is_null, to_numbers, to_texts
+from understudy.schema.types import FAMILIES, family, parse_type
 
-MOST_CATEGORIES = 200  # a longer list is free text or an identifier, and no reader would check it
 REST = "*"  # in `kinds`: every column whose kind is open
 _OF_FAMILY = {
     "integer": "integer",
@@ -79,23 +73,21 @@ def draft(
     said = dict(kinds or {})
     check_roles(types, label, unit, said)
     if public_data:
-        types = _types_of_public(table, types)
+        types = types | public.coarse_types(table, [name for name, kind in types.items() if kind is None])
     entries = [_entry(name, kind, said, found, name == label, name == unit) for name, kind in types.items()]
-    frame = None
+    count = None
     if public_data:
-        known = [e.column for e in entries if e.column is not None]
-        frame = tables.as_frame(table, Schema(columns=tuple(known)))
-        public = {c.name: _public(c, frame[c.name], c.name == label) for c in known}
-        entries = [replace(e, column=public.get(e.name)) for e in entries]
+        known, count = public.stated(table, [e.column for e in entries if e.column is not None], label)
+        entries = [replace(e, column=known.get(e.name)) for e in entries]
     is_file = isinstance(table, str | os.PathLike)
-    source = "the header only" if is_file and tables.file_format(table) == "csv" else "names and types only"
+    source = "the header only" if is_file and file_format(table) == "csv" else "names and types only"
     if found is not None:
         source = "the header, and kinds that were found privately and paid for"
     return write(
         entries,
         what=ascii(Path(table).name) if is_file else "a table",
         source="its contents, as a public table" if public_data else source,
-        rows=None if frame is None else len(frame),
+        rows=count,
         label=label,
         unit=unit,
         max_rows=max_rows,
@@ -123,11 +115,13 @@ def check_roles(names: Types, label: str | None, unit: str | None, said: Mapping
 def column_types(table: Any) -> Types:
     """Names and declared types of a file or frame; no row is read."""
     if isinstance(table, str | os.PathLike):
-        if tables.file_format(table) == "csv":
-            return dict.fromkeys(header_names(table))
-        if tables.file_format(table) != "parquet":
+        if file_format(table) == "csv":
+            header = csv_header(table)
+            refuse_odd_header(table, header)
+            return dict.fromkeys(header)
+        if file_format(table) != "parquet":
             raise UsageError(f"{str(table)!r}: a schema is drafted from CSV and Parquet files; write images' by hand")
-        found = tables.parquet_schema(table)
+        found = parquet_schema(table)
         pairs = list(zip(found.names, found.types, strict=True))
     elif isinstance(table, pd.DataFrame):
         pairs = [(str(name), _type_of_dtype(table.iloc[:0, i])) for i, name in enumerate(table.columns)]
@@ -198,51 +192,3 @@ def _dtype(kind: pa.DataType) -> str | None:
         return str(kind) if parse_type(str(kind)) == kind else None
     except UsageError:
         return None  # comes back as the natural type of its kind
-
-
-# -- tables that their holder calls public -----------------------------------------------------------------------------
-
-
-def _types_of_public(table: Any, types: Types) -> Types:
-    """What the cells of the columns without a type are, all of them looked at."""
-    unknown = tuple(
-        Column(name=n, kind="categorical", estimate=n, dtype="string") for n, t in types.items() if t is None
-    )
-    if not unknown:
-        return types
-    frame = tables.as_frame(table, Schema(columns=unknown))
-    return types | {column.name: _coarse(frame[column.name]) for column in unknown}
-
-
-def _coarse(cells: pd.Series) -> pa.DataType:
-    """The narrowest coarse type that all cells fit: the votes of `kinds`, exact and without a threshold."""
-    texts = [str(cell) for cell, null in zip(cells, is_null(cells), strict=True) if not null]
-    votes = np.bincount([cell_kind(text) for text in texts], minlength=len(SORTS))
-    kind = decide(votes[None, :], 0.0)[0]
-    if kind == "datetime":
-        return pa.date32() if max(len(text.strip()) for text in texts) == len("2020-12-31") else pa.timestamp("us")
-    types = {"boolean": pa.bool_(), "integer": pa.int64(), "continuous": pa.float64()}
-    return types.get(kind, pa.string())
-
-
-def _public(column: Column, series: pd.Series, is_label: bool) -> Column:
-    """The column with bounds, categories and missingness copied from a table that its holder calls public."""
-    if column.kind == "identifier":
-        return column
-    column = replace(column, missing=bool(is_null(series).any()) and not (is_label and column.kind in CLASS_KINDS))
-    if column.kind == "boolean":
-        return column
-    if column.kind == "categorical":
-        values = usable_categories(column, to_texts(series, column)[0], None)
-        if not 0 < len(values) <= MOST_CATEGORIES:
-            return column
-        return replace(column, estimate=None, categories=tuple(sorted(values)))
-    numbers = to_numbers(series, column)
-    numbers = numbers[np.isfinite(numbers)]
-    if numbers.size == 0:
-        return column
-    low, high = float(numbers.min()), float(numbers.max())
-    if column.kind == "integer" and max(abs(low), abs(high)) > EXACT_INTEGERS:
-        return Column(name=column.name, kind="identifier", dtype=column.dtype)
-    lower, upper = usable_bounds(column, low, high)
-    return replace(column, estimate=None, lower=lower, upper=upper)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from understudy.errors import UsageError
 from understudy.schema.cells import number
 from understudy.schema.columns import Column
-from understudy.schema.csv_rows import SUFFIXES, read_header
+from understudy.schema.header import SUFFIXES, read_header
 from understudy.schema.parquet_rows import damaged
 from understudy.schema.types import family, value_type
 

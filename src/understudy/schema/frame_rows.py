@@ -71,6 +71,11 @@ class FrameTable(Table):
         return cells_of(self.columns[name].array[first:stop])
 
 
+def whole_frame(frame: pd.DataFrame) -> Rows:
+    """All rows of a frame as one block, for callers that hold it in memory anyway."""
+    return Rows(len(frame), lambda name: cells_of(frame[name].array))
+
+
 def cells_of(values: Any) -> Cells:
     """The cells of a pandas array: by its type where that has one reading, else as objects."""
     if isinstance(values, pd.arrays.NumpyExtensionArray):

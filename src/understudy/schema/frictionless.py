@@ -19,8 +19,8 @@ from typing import Any
 
 from understudy.errors import UsageError
 from understudy.schema.columns import Column
+from understudy.schema.rows import NULLS
 from understudy.schema.sketch import ASK, TEXT_NOTE, Entry, of_kind, one_line
-from understudy.schema.tables import NULLS
 from understudy.schema.types import Kind
 
 _KINDS: dict[str, Kind] = {

@@ -7,13 +7,43 @@ refused instead of being looked for in the rows.
 
 import csv
 import gzip
+import io
 import os
-from io import BufferedIOBase
+import zlib
 from pathlib import Path
 
 from understudy.errors import UsageError
-from understudy.schema.csv_rows import SUFFIXES
-from understudy.schema.facts import refuse_odd_header
+
+SUFFIXES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+LONGEST_LINE = 1 << 20
+BOM = b"\xef\xbb\xbf"
+
+
+def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int]:
+    """The names in the header, and the number of bytes up to its end."""
+    line, end = b"", 0
+    try:
+        with open_bytes(path) as file:
+            while not line and (raw := file.readline(LONGEST_LINE + 1)):
+                line = raw.removeprefix(BOM if end == 0 else b"").strip(b"\r\n")
+                end += len(raw)
+    except (EOFError, OSError, zlib.error):
+        raise damaged(path) from None
+    if len(line) > LONGEST_LINE:
+        raise damaged(path)
+    try:
+        found = next(csv.reader([line.decode("utf-8")], delimiter=separator(path), strict=True), [])
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"table {str(path)!r}: the header is not UTF-8 text; save it again as CSV with UTF-8 encoding"
+        ) from None
+    except csv.Error:
+        raise UsageError(
+            f"table {str(path)!r}: the header leaves a quote open or holds a line break; a header is one line"
+        ) from None
+    if not any(field.strip() for field in found):
+        raise UsageError(f"table {str(path)!r} has no header line")
+    return found, end
 
 
 def separator(path: str | os.PathLike[str]) -> str:
@@ -22,39 +52,14 @@ def separator(path: str | os.PathLike[str]) -> str:
     return next(mark for suffix, mark in SUFFIXES.items() if name.endswith(suffix))
 
 
-def open_lines(path: str | os.PathLike[str]) -> BufferedIOBase:
+def is_packed(path: str | os.PathLike[str]) -> bool:
+    return str(path).lower().endswith(".gz")
+
+
+def open_bytes(path: str | os.PathLike[str]) -> io.BufferedIOBase:
     """The file's bytes, unpacked if its name ends in .gz."""
-    try:
-        return gzip.GzipFile(path, "rb") if str(path).lower().endswith(".gz") else open(path, "rb")
-    except FileNotFoundError:
-        raise UsageError(f"table {str(path)!r} does not exist") from None
-    except OSError as error:
-        raise UsageError(f"table {str(path)!r} cannot be read: {error.strerror}") from None
+    return gzip.GzipFile(path) if is_packed(path) else open(path, "rb")
 
 
-def first_line(file: BufferedIOBase) -> bytes:
-    """The header line of an opened file, which is left at the line after it; empty if there is none."""
-    return next((line for line in file if line.strip(b"\xef\xbb\xbf\r\n \t")), b"")
-
-
-def header_names(path: str | os.PathLike[str]) -> list[str]:
-    """The names of the columns of a CSV file."""
-    try:
-        with open_lines(path) as file:
-            line = first_line(file)
-    except (OSError, EOFError):  # a fact about the file as a whole: not the packed format its name promises
-        raise UsageError(f"table {str(path)!r} is not a readable CSV file; it may be truncated or damaged") from None
-    try:
-        text = line.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"table {str(path)!r}: the header is not UTF-8 text; save it again as CSV with UTF-8 encoding"
-        ) from None
-    if not text.strip():
-        raise UsageError(f"table {str(path)!r} has no header line")
-    try:
-        header = next(csv.reader([text], delimiter=separator(path), strict=True))
-    except csv.Error:
-        raise UsageError(f"table {str(path)!r}: the header leaves a quote open; a header is one line") from None
-    refuse_odd_header(path, header)
-    return header
+def damaged(path: str | os.PathLike[str]) -> UsageError:
+    return UsageError(f"table {str(path)!r} is not a readable CSV file; it may be truncated or damaged")

@@ -29,7 +29,7 @@ from datetime import datetime
 import numpy as np
 
 from understudy.schema.document import OPEN
-from understudy.schema.tables import NULLS
+from understudy.schema.rows import NULLS
 
 SORTS = ("empty", "truth", "whole", "number", "date", "text", "code")
 EMPTY, TRUTH, WHOLE, NUMBER, DATE, TEXT, CODE = range(len(SORTS))

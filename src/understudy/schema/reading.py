@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from understudy.errors import UsageError
 from understudy.schema.columns import Column
-from understudy.schema.csv_rows import CsvTable, read_header
+from understudy.schema.csv_rows import CsvTable
 from understudy.schema.facts import (
     check_types,
     column_places,
@@ -35,6 +35,7 @@ from understudy.schema.facts import (
     require_file,
 )
 from understudy.schema.frame_rows import ArrowTable, FrameTable
+from understudy.schema.header import read_header
 from understudy.schema.images import read_folder, read_npz
 from understudy.schema.parquet_rows import open_parquet
 from understudy.schema.rows import BLOCK, MISSING, UNKNOWN, Rows, Table

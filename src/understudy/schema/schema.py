@@ -2,6 +2,9 @@
 
 A schema is the whole of what is public. It is written by the data holder, checked here without looking at a row, and
 stored with every model. Two schemas are the same when `fingerprint()` agrees.
+
+A row is protected by itself, or together with all rows of its `unit`; then rows with an empty unit id are left out, and of
+the others at most `max_rows_per_unit` are kept for each unit.
 """
 
 import hashlib

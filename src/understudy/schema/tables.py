@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 
 from understudy.errors import UsageError
 from understudy.schema.cells import UNREADABLE
-from understudy.schema.columns import Column
-from understudy.schema.csv_rows import CsvTable, read_header
+from understudy.schema.columns import Column, text_column
 from understudy.schema.facts import (
     check_types,
     column_places,
@@ -28,11 +27,11 @@ from understudy.schema.facts import (
 )
 from understudy.schema.parquet_rows import damaged
 from understudy.schema.reading import arrow_table, image_frame, open_table
-from understudy.schema.rows import NULLS, Rows
+from understudy.schema.rows import Rows
 from understudy.schema.schema import Schema
 from understudy.schema.types import family, value_type
 
-__all__ = ["NULLS", "as_frame", "csv_header", "file_format", "parquet_schema", "read_table", "refuse_odd_header"]
+__all__ = ["as_frame", "read_table"]
 
 
 def read_table(path: str | os.PathLike[str], schema: Schema | None = None) -> pd.DataFrame:
@@ -87,22 +86,14 @@ def _read_parquet(path: str | os.PathLike[str], schema: Schema | None) -> pa.Tab
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
-def _read_csv(path: str | os.PathLike[str], header: list[str]) -> pa.Table:
-    """All columns of a CSV file as text, named by their positions, since the real names may repeat."""
-    names = tuple(str(i) for i in range(len(header)))
-    start, size = read_header(path)[1], os.path.getsize(path)
-    blocks = list(CsvTable(path=str(path), names=names, wanted=names, start=start, size=size).blocks())
-    columns = [_joined(blocks, Column(name=n, kind="categorical", estimate=n), Rows.keys) for n in names]
-    return pa.table(columns, names=list(names))
-
-
 def _guessed(path: str | os.PathLike[str]) -> pa.Table:
     """A CSV file without a schema: each column has the first of a few types that all its cells fit."""
     names = csv_header(path)
     refuse_odd_header(path, names)
-    text = _read_csv(path, names)
+    schema = Schema(columns=tuple(text_column(name) for name in names))
+    blocks = list(open_table(path, schema).blocks())
     kinds = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"), pa.string())
-    return pa.table([_first_cast(column, kinds) for column in text.columns], names=names)
+    return pa.table({c.name: _first_cast(_joined(blocks, c, Rows.keys), kinds) for c in schema.columns})
 
 
 def _first_cast(cells: pa.ChunkedArray, kinds: Sequence[pa.DataType]) -> pa.ChunkedArray:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from understudy.errors import UsageError
 from understudy.schema.codec import Codec
 from understudy.schema.columns import Column
-from understudy.schema.tables import file_format
+from understudy.schema.facts import file_format
 from understudy.schema.types import value_type
 
 

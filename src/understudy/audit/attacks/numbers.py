@@ -4,16 +4,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from understudy.schema import Column, Schema
+from understudy.schema import Column, Rows, Schema
 from understudy.schema.columns import OTHER
+from understudy.schema.frame_rows import whole_frame
 from understudy.schema.rows import declared_keys
-from understudy.schema.values import rows_of
 from understudy.schema.vectors import places
 
 
 def numbers(table: pd.DataFrame, schema: Schema) -> np.ndarray:
     """One float column per learned column: numbers as they are, categories as their position, what is missing as -1."""
-    columns = [as_floats(table[column.name], column) for column in learned(schema)]
+    rows = whole_frame(table)
+    columns = [as_floats(rows, column) for column in learned(schema)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
 
 
@@ -21,8 +22,7 @@ def learned(schema: Schema) -> list[Column]:
     return [column for column in schema.columns if column.kind != "identifier"]
 
 
-def as_floats(values: "pd.Series", column: Column) -> np.ndarray:
-    rows = rows_of(values)
+def as_floats(rows: Rows, column: Column) -> np.ndarray:
     if column.kind in ("continuous", "integer", "datetime"):
         return np.nan_to_num(rows.numbers(column), nan=-1.0, posinf=-1.0, neginf=-1.0)
     keys = rows.keys(column)

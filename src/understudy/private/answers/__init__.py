@@ -10,10 +10,11 @@ Sums of integers are the same in any order, so neither the cut into blocks nor t
 
 from types import ModuleType
 
-from understudy.private.answers import bounds, categories, choices, counts, models, products, sums
+from understudy.private.answers import bounds, categories, choices, counts, kinds, models, products, sums
 from understudy.questions import (
     ColumnBounds,
     ColumnCategories,
+    ColumnKinds,
     Counts,
     MarginalChoice,
     ModelChoice,
@@ -30,4 +31,5 @@ ANSWERS: dict[type, ModuleType] = {
     ModelChoice: models,
     ColumnBounds: bounds,
     ColumnCategories: categories,
+    ColumnKinds: kinds,
 }
