@@ -29,7 +29,7 @@ def empty_columns(made: pd.DataFrame) -> int:
 
 def test_moments_of_a_small_table_make_things_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant: the questions for large tables, asked of a small one."""
-    monkeypatch.setattr(opening, "few_rows", lambda *_: False)
+    monkeypatch.setattr(warm_start, "few_rows", lambda *_: False)
     made = us.DpGan(epsilon=1.0, seed=0, rounds=10).fit(sparse_table(720, 0), SPARSE).sample(4_000, seed=1)
     assert empty_columns(made) <= 5
 
@@ -84,8 +84,10 @@ def test_large_tables_are_asked_for_moments(monkeypatch: pytest.MonkeyPatch) -> 
     """The choice is made by the released count; with few rows the other question is not asked at all."""
     asked = []
     for name in ("small_start", "ask_moments"):
-        plain = getattr(opening, name)
-        monkeypatch.setattr(opening, name, lambda *given, plain=plain, name=name: asked.append(name) or plain(*given))
+        plain = getattr(warm_start, name)
+        monkeypatch.setattr(
+            warm_start, name, lambda *given, plain=plain, name=name: asked.append(name) or plain(*given)
+        )
     for rows in (720, 20_000):
         us.DpGan(epsilon=1.0, seed=0, rounds=10).fit(sparse_table(rows, 0), SPARSE)
     assert asked == ["small_start", "ask_moments"]

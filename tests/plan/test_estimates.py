@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.methods.pate_gan.method import PateGan, classes_per_unit
+from understudy.methods.pate_gan.method import PateGan
+from understudy.methods.teachers import classes_per_unit
 from understudy.plan import estimate_question
 from understudy.private import Curator, PrivateTable
 from understudy.questions import ColumnBounds, ColumnCategories, digest

@@ -10,7 +10,8 @@ from understudy.accounting import Budget, epsilon
 from understudy.accounting.events import flatten
 from understudy.errors import UsageError
 from understudy.fit import fit
-from understudy.methods.pate_gan.method import PateGan, classes_per_unit
+from understudy.methods.pate_gan.method import PateGan
+from understudy.methods.teachers import classes_per_unit
 from understudy.plan import multipliers, preparation
 from understudy.schema import Column, Schema
 
@@ -246,7 +247,9 @@ def test_all_estimates_together_cost_their_share():
     for schema in (one, many):
         shares = {share.purpose: share.share for share in PateGan(estimate_share=0.2).plan(schema).shares()}
         taken = math.fsum(share for purpose, share in shares.items() if purpose.startswith("estimate"))
-        total = PateGan(estimate_share=0.2)._total_weight(schema)
+        estimator = PateGan(estimate_share=0.2)
+        announced = preparation(estimator, schema, estimator.budget) + estimator.announce(schema)
+        total = math.fsum(release.weight for release in announced)
         assert taken == pytest.approx(0.2 / total, rel=2e-3)
 
 

@@ -21,7 +21,7 @@ from understudy.measure.class_moments import announce_start, ask_moments, starti
 from understudy.measure.marginals import Marginals
 from understudy.measure.warm_start import ask_start
 from understudy.methods.g_pate.generator import GPateGenerator, Hints
-from understudy.methods.pate_gan.method import classes_per_unit, ensembles
+from understudy.methods.teachers import classes_per_unit, ensembles
 from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
