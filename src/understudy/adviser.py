@@ -70,6 +70,7 @@ class Experience:
 
     @property
     def kept(self) -> float:
+        """Share of the gain over chance that models of synthetic rows kept."""
         return (self.score - self.chance) / (self.real - self.chance)
 
     @property
@@ -101,10 +102,12 @@ class Advice:
     similar: tuple[str, ...]  # titles of the benchmark tables it rests on, nearest first
     outlook: tuple[Outlook, ...]  # best first
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values."""
         return asdict(self)
 
     def lines(self) -> list[str]:
+        """The choice and the outlook in words."""
         return [f"{self.method}: {self.why}", self.expect]
 
 
@@ -209,6 +212,7 @@ def too_little(facts: Facts) -> str:
 
 
 def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) -> str:
+    """Why this method, in words: what it kept on which tables, and what stood second."""
     best = outlook[0]
     names = ", ".join(similar)
     first = f"On the benchmark tables most like this one ({names}) it kept most of what real rows give"
@@ -224,6 +228,7 @@ def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) ->
 
 
 def expectation(facts: Facts, best: Outlook, useful: bool) -> str:
+    """What to expect of this fit, in words, with what limits the guess."""
     span = (
         f"{best.lowest:.0%} to {best.highest:.0%}" if best.highest - best.lowest >= 0.01 else f"about {best.kept:.0%}"
     )
@@ -266,4 +271,5 @@ def shipped() -> tuple[Experience, ...]:
 
 
 def from_dict(one: Mapping[str, Any]) -> Experience:
+    """One row of the experience file."""
     return Experience(**{**one, "facts": Facts(**one["facts"])})

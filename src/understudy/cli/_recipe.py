@@ -44,7 +44,7 @@ class Request:
     delta: float
     seed: int | None
     out: Path | None
-    options: dict[str, Any]
+    options: dict[str, object]
 
 
 def request(
@@ -119,7 +119,7 @@ def estimator(wanted: Request) -> Any:
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}
 
 
-def check_type(name: str, value: Any, hint: Any) -> None:
+def check_type(name: str, value: object, hint: Any) -> None:
     """Refuse a value that the option's annotation does not admit, in words. Ranges are the method's own business."""
     choices: list[str] = []
     for part in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):

@@ -61,7 +61,7 @@ class ReadBlock(Block):
         self.classes, self.units = codec.encode_classes(read), units
 
     @property
-    def rows(self) -> Array:  # type: ignore[override]
+    def rows(self) -> Array:
         if self._whole is None:
             self._whole = self._codec.encode_rows(self._read).rows
         return self._whole
