@@ -48,6 +48,18 @@ def test_every_generator_is_under_the_contract():
     assert not [file for file in files if not any(fnmatch(file, pattern) for pattern in public)]
 
 
+def test_loading_a_generator_does_not_load_the_private_side():
+    """Whoever samples from an artifact runs post-processing only: folders of methods import nothing by themselves."""
+    code = (
+        "import sys, understudy, understudy.artifact\n"
+        "from understudy.methods.registry import METHODS, generator\n"
+        "assert all(generator(name) for name in METHODS)\n"
+        "print([name for name in sys.modules if name.startswith('understudy.private')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "line"),
     [
