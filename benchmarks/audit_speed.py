@@ -23,8 +23,8 @@ from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.audit.targets import worst_case
 from understudy.files import write_atomically
 from understudy.fit import fit
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private import SeededNoise
-from understudy.recipes.pate_gan import PateGan
 
 RESULTS = Path(__file__).resolve().parent / "results" / "audit-speed.json"
 

@@ -27,7 +27,7 @@ from understudy.schema import Schema
 AUTO = "auto"
 TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
-COUNT_SHARE = 0.1  # of the squared loss goes to class counts (planning.HISTOGRAM_WEIGHT)
+COUNT_SHARE = 0.1  # of the squared loss goes to class counts (plan.HISTOGRAM_WEIGHT)
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people

@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -38,29 +37,14 @@ from understudy.condition import Where, parse_where
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.files import write_atomically
-from understudy.marginals import Marginals
+from understudy.measure.marginals import Marginals
+from understudy.methods.registry import METHODS
+from understudy.methods.registry import generator as generator_of
 from understudy.schema import Codec, Schema
 
 FORMAT = 1
 BATCH = 65_536
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
-GENERATORS = {
-    "mean-embedding": "understudy.generators.mean_embedding:MeanEmbeddingGenerator",
-    "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
-    "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
-    "g-pate": "understudy.generators.g_pate:GPateGenerator",
-    "g-pate-as-published": "understudy.generators.g_pate:GPateGenerator",
-    "g-pate-data-dependent": "understudy.generators.g_pate:GPateGenerator",
-    "dpgan": "understudy.generators.gan:GanGenerator",
-    "rdp-cgan": "understudy.generators.gan:GanGenerator",
-    "gan": "understudy.generators.gan:GanGenerator",
-    "medgan": "understudy.generators.gan:GanGenerator",
-    "tablegan": "understudy.generators.gan:GanGenerator",
-    "corgan": "understudy.generators.gan:GanGenerator",
-    "independent": "understudy.generators.marginal_model:MarginalGenerator",
-    "mst": "understudy.generators.marginal_model:MarginalGenerator",
-    "aim": "understudy.generators.marginal_model:MarginalGenerator",
-}
 
 
 @dataclass(frozen=True)
@@ -214,7 +198,7 @@ def load(folder: str | Path) -> Model:
         raise UsageError(f"{str(path / 'model.json')!r} does not describe an understudy model")
     if document.get("format") != FORMAT:
         raise UsageError(f"{str(path)!r} has format {document.get('format')!r}; this version reads format {FORMAT}")
-    if document.get("method") not in GENERATORS:
+    if document.get("method") not in METHODS:
         raise UsageError(
             f"{str(path)!r} was made by method {document.get('method')!r}, which this version does not know"
         )
@@ -231,8 +215,7 @@ def load(folder: str | Path) -> Model:
 def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger: Any, path: Path) -> Model:
     resolved = Schema.from_dict(document["resolved"])
     codec = codec_of(resolved, document["conditional"])
-    module, name = GENERATORS[document["method"]].split(":")
-    generator = getattr(import_module(module), name).from_dict(document["generator"], codec)
+    generator = generator_of(document["method"]).from_dict(document["generator"], codec)
     weights = {name: value for name, value in arrays.items() if not name.startswith("marginals/")}
     problem = generator.mismatch(weights)
     if problem:

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from understudy.recipes.independent import Independent
-from understudy.recipes.mean_embedding import MeanEmbedding
-from understudy.recipes.pate_gan import PateGan
+from understudy.methods.marginals.independent import Independent
+from understudy.methods.mean_embedding.method import MeanEmbedding
+from understudy.methods.pate_gan.method import PateGan
 from understudy.schema import Column, Schema, check
 
 from ..conformance.tables import GENERATORS, TINY

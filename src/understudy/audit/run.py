@@ -34,8 +34,8 @@ from understudy.audit.threats import threat as threat_called
 from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.estimators import method as method_called
 from understudy.files import write_atomically
+from understudy.methods.registry import method as method_called
 from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table

@@ -29,13 +29,14 @@ from understudy.accounting import Ledger, Plan
 from understudy.artifact import codec_of, draw, shares
 from understudy.audit.targets import Pair
 from understudy.conversation import Generator, Hints, State
-from understudy.estimator import Estimator, Opening
+from understudy.estimator import Estimator
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
-from understudy.marginals import Marginals
+from understudy.measure.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.blocks import Blocks
 from understudy.private.rounds import STEP, Data, advance_together, program, stack
 from understudy.private.sampling import Units
+from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds

@@ -29,8 +29,8 @@ from understudy.audit.inside import deal, losses, teachers_in, used, watched
 from understudy.conversation import Answer, Generator, Query, State
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.estimators import method as method_called
 from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
+from understudy.methods.registry import method as method_called
 from understudy.private import Curator, Mechanism, PrivateTable, SecureNoise
 from understudy.private.digest import digest
 from understudy.private.mechanisms.published_votes import PublishedVotes

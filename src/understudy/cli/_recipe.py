@@ -86,11 +86,16 @@ def request(
 
 
 def resolve(wanted: Request, schema: Any, rows: int | None = None) -> tuple[Request, Any]:
-    """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read)."""
-    from understudy.adviser import AUTO, advise
+    """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
-    advice = advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
-    return (replace(wanted, method=advice.method) if wanted.method == AUTO else wanted), advice
+    Who names a method is not advised: the request is as it was, and the advice None.
+    """
+    from understudy import adviser
+
+    if wanted.method != adviser.AUTO:
+        return wanted, None
+    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
+    return replace(wanted, method=advice.method), advice
 
 
 def estimator(wanted: Request) -> Any:

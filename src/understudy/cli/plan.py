@@ -35,11 +35,14 @@ def plan(
     loaded = Schema.load(wanted.schema)
     resolved, advice = resolve(wanted, loaded, rows)
     made = estimator(resolved).plan(loaded, rows=rows)
-    show(summary(made) | {"advice": advice.to_dict()}, lambda: Group(table(made), *recommendation(advice)), as_json)
+    said = {} if advice is None else {"advice": advice.to_dict()}
+    show(summary(made) | said, lambda: Group(table(made), *recommendation(advice)), as_json)
 
 
 def recommendation(advice: Any) -> list[RenderableType]:
-    """Which method the adviser would take, whatever was asked for."""
+    """Which method the adviser took and why, where it was asked."""
+    if advice is None:
+        return []
     from rich.text import Text
 
     style = "" if advice.useful else "bold red"

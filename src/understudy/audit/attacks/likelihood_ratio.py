@@ -34,7 +34,7 @@ from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair
 from understudy.conversation import Answer, Hints, Info, Query, State
-from understudy.estimator import Estimator, Opening
+from understudy.estimator import Estimator
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
@@ -44,6 +44,7 @@ from understudy.private.noise import IntArray
 from understudy.private.rounds import Data, Held, program
 from understudy.questions import Step
 from understudy.questions.rounds import Judgement
+from understudy.recipe import Opening
 from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks
