@@ -81,7 +81,7 @@ def apply(step: Any, block: Block) -> Array:
 
 
 class Applied:
-    """One map on one block: a step that occurs twice is carried out once. Nothing in it refers to itself, so that a block is freed
+    """One map on one block: a step that occurs twice is carried out once. Nothing in it refers to itself: a block is freed
     as soon as its answer is there.
     """
 
