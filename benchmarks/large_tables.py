@@ -12,7 +12,6 @@ over the table, seconds of a bare scan, and the ratio per question.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -116,8 +115,16 @@ def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> N
     started = time.monotonic()
     us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(folder) / "checkpoint")
     spent = time.monotonic() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = peak_gb()
     say(json.dumps({"seconds": spent, "peak_gb": peak, "passes": asked}))
+
+
+def peak_gb() -> float:
+    """Largest resident memory of this process; getrusage would count what its parent held when it was started."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1e6
+    return float("nan")
 
 
 def run(rows: int, out: str, method: str, unit: bool, options: str) -> dict[str, Any]:
