@@ -25,6 +25,7 @@ import pandas as pd
 
 from understudy.accounting import Ledger, Plan
 from understudy.artifact import codec_of, draw, shares
+from understudy.audit.targets import Side
 from understudy.conversation import Generator
 from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
@@ -55,7 +56,7 @@ class KeptTable(PrivateTable):
 class Tables:
     """Gives every fit its table."""
 
-    frame: pd.DataFrame
+    frame: Side
     schema: Schema
     kept: PrivateTable | None = None
 
@@ -152,7 +153,7 @@ def with_spare_places(data: Any) -> Any:
 
 def shadow_fits(
     estimator: Estimator,
-    frame: pd.DataFrame,
+    frame: Side,
     schema: Schema,
     count: int,
     *,
@@ -266,7 +267,7 @@ def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.
     return tables
 
 
-def one_at_a_time(estimator: Estimator, frame: pd.DataFrame, schema: Schema, count: int, noise: NoiseSource) -> Fitted:
+def one_at_a_time(estimator: Estimator, frame: Side, schema: Schema, count: int, noise: NoiseSource) -> Fitted:
     """For methods that stop by a rule of their own: their rounds cannot run side by side."""
     models = [fit(estimator, frame, schema, noise=noise) for _ in range(count)]
     return Fitted(

@@ -24,13 +24,12 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
 from understudy.accounting import Ledger, Plan
 from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
-from understudy.audit.targets import Pair
+from understudy.audit.targets import Pair, Side
 from understudy.estimator import Estimator, Opening
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
@@ -167,7 +166,7 @@ def of_first_answers(estimator: Estimator, pair: Pair, plan: Plan, transcripts: 
 
 
 def of_brief_fits(
-    estimator: Estimator, pair: Pair, plan: Plan, frame: pd.DataFrame, count: int, noise: NoiseSource
+    estimator: Estimator, pair: Pair, plan: Plan, frame: Side, count: int, noise: NoiseSource
 ) -> np.ndarray:
     """The same for fresh fits of a method without rounds, which end with their last answer: one pass, nothing kept."""
     tables, scales, own = kept_tables(pair), {}, Tables(frame, pair.schema)  # type: ignore[var-annotated]
