@@ -62,7 +62,7 @@ check: $(VENV)/.stamp-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@for part in private accounting; do \
+	@for part in private accounting questions; do \
 	  test ! -d src/understudy/$$part || $(BIN)/mypy --strict --follow-imports=silent -p understudy.$$part || exit 1; done
 	@$(BIN)/lint-imports
 

@@ -22,7 +22,7 @@ from benchmarks.registry import load
 from understudy.audit.result import AuditResult
 from understudy.audit.run import run_audit
 from understudy.audit.targets import TIGHTEST
-from understudy.estimators import METHODS, method
+from understudy.methods.registry import METHODS, method
 
 RESULTS = Path(__file__).resolve().parent / "results"
 SEED = 7

@@ -19,8 +19,8 @@ from benchmarks.cells import REAL
 from benchmarks.registry import DATASETS, protected, schema_path
 from understudy.adviser import Experience, facts_of
 from understudy.errors import UsageError
-from understudy.estimators import METHODS
 from understudy.files import write_atomically
+from understudy.methods.registry import METHODS
 from understudy.schema import Schema
 
 NO_ADVICE = ("pate-gan-as-published",)  # a void guarantee is nothing to recommend

@@ -1,4 +1,4 @@
-"""Both ways of asking a small table: class means alone (`recipes/few_rows.py`) against means, shapes and products.
+"""Both ways of asking a small table: class means alone (`measure/few_rows.py`) against means, shapes and products.
 
     python -m benchmarks.few_rows --data DIR --table adult --rows 700 --seeds 5
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.registry import load
 from understudy.evaluate import evaluate
-from understudy.recipes import few_rows
-from understudy.recipes.mean_embedding import MeanEmbedding
+from understudy.measure import few_rows
+from understudy.methods.mean_embedding.method import MeanEmbedding
 
 WAYS = {"class means alone": 0.0, "means, shapes, products": math.inf}
 MOST_TEST_ROWS = 6_000

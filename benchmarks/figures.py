@@ -96,7 +96,7 @@ def directions(records: Sequence[Record]) -> dict[str, str]:
         "teachers": f"teachers of all ten digits ({BEST_DIMENSIONS} dimensions)",
     }
     real = [r["metrics"]["accuracy"] for r in records if r["method"] == "real"]
-    made = {}
+    made: dict[str, str] = {}
     for name, (place, variant, some) in parts.items():
         named = _by([{**r, "name": _name(r, ("projected", "teachers"))} for r in some], "name")
         series = [_series(f"ours: {who}", runs, place, "accuracy") for who, runs in named.items()]
@@ -135,7 +135,7 @@ def _teachers(record: Record) -> int:
 # -- RDP-CGAN Fig. 2 and 3 -------------------------------------------------------------------------------------------------
 def budgets(records: Sequence[Record]) -> dict[str, str]:
     """Per code table: MMD, and F1 of the 10 and 50 most frequent codes, against epsilon."""
-    made = {}
+    made: dict[str, str] = {}
     for dataset, some in _by(records, "dataset").items():
         for metric, word in {"mmd": "mmd", "dimension-wise-f1": "f1", "dimension-wise-f1-top-50": "f1-top-50"}.items():
             known = [r for r in some if r["metrics"].get(metric) is not None]
@@ -253,7 +253,7 @@ def _fit(name: str, method: str, epsilon: float, data: str | None, quick: bool) 
 
 def codes(kept: Sequence[Record]) -> dict[str, str]:
     """Per table and method two clouds, a colour for each budget; on the diagonal synthetic equals real."""
-    made = {}
+    made: dict[str, str] = {}
     for dataset, own in _by(kept, "dataset").items():
         for method, runs in _by(own, "method").items():
             for word, label in {"share": "share of ones", "f1": f"F1, mean of three models, top {TOP}"}.items():

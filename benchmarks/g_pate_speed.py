@@ -102,13 +102,13 @@ def whole(network: Any, teachers: int) -> tuple[Any, int]:
     import jax.numpy as jnp
     import numpy as np
 
-    from understudy.generators.copula import Start
-    from understudy.generators.g_pate import Hints
+    from understudy.methods.g_pate.generator import Hints
+    from understudy.methods.g_pate.method import GPate, pictures
+    from understudy.nn.copula import Start
     from understudy.nn.heads import Block, Heads
     from understudy.private.blocks import Blocks
     from understudy.private.noise import SeededNoise
     from understudy.private.rounds import run_chunk
-    from understudy.recipes.g_pate import GPate, pictures
 
     width, shape = SIDE * SIDE, (SIDE, SIDE, 1)
     recipe = GPate(

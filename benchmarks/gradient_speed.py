@@ -14,16 +14,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from understudy.generators.copula import Start
-from understudy.generators.gan import GanGenerator, Hints
+from understudy.methods.gradients.generator import GanGenerator, Hints
+from understudy.methods.gradients.presets import DpGan, RdpCgan
+from understudy.nn.copula import Start
 from understudy.nn.heads import Block, Heads
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise
 from understudy.private.rounds import run_chunk
-from understudy.recipes.dpgan import DpGan
-from understudy.recipes.rdp_cgan import RdpCgan
 
 COLUMNS, BATCH, ROWS, ROUNDS, REPEATS = 178, 64, 1280, 20, 9
 

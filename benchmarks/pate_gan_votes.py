@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.registry import load
 from benchmarks.score import score
-from understudy.recipes.pate_gan import PateGan
+from understudy.methods.pate_gan.method import PateGan
 from understudy.report.charts import Series, line_chart
 
 MODELS = ("logistic", "gaussian-nb", "lda", "forest", "xgboost")

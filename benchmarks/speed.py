@@ -52,8 +52,8 @@ def one_round(teachers: int, repeats: int = 7) -> dict[str, float]:
     import jax.numpy as jnp
     import numpy as np
 
-    from understudy.generators.copula import Start
-    from understudy.generators.pate_gan import PateGanGenerator
+    from understudy.methods.pate_gan.generator import PateGanGenerator
+    from understudy.nn.copula import Start
     from understudy.nn.heads import Block, Heads
     from understudy.private.blocks import Blocks
     from understudy.private.mechanisms.teacher_votes import TeacherVotes
@@ -149,7 +149,7 @@ def toy_model() -> Any:
     import numpy as np
     import pandas as pd
 
-    from understudy.recipes.pate_gan import PateGan
+    from understudy.methods.pate_gan.method import PateGan
     from understudy.schema import Column, Schema
 
     rng = np.random.default_rng(0)

@@ -10,8 +10,9 @@ The public surface is the table below. Each name is imported on first use, so th
 `understudy --help` stay quick: neither pulls in JAX, pandas or scikit-learn.
 """
 
-from importlib import import_module
 from typing import Any
+
+from understudy.lazy import lazily
 
 __version__ = "0.1.0.dev0"
 
@@ -23,17 +24,17 @@ _SURFACE = {
     "Budget": "understudy.accounting",
     "Plan": "understudy.accounting",
     "Certificate": "understudy.accounting",
-    "METHODS": "understudy.estimators",
+    "METHODS": "understudy.methods.registry",
     "advise": "understudy.adviser",
-    "MeanEmbedding": "understudy.estimators",
-    "PateGan": "understudy.estimators",
-    "GPate": "understudy.estimators",
-    "DpGan": "understudy.estimators",
-    "RdpCgan": "understudy.estimators",
-    "Independent": "understudy.estimators",
-    "Mst": "understudy.estimators",
-    "Aim": "understudy.estimators",
-    "method": "understudy.estimators",
+    "MeanEmbedding": "understudy.methods.mean_embedding",
+    "PateGan": "understudy.methods.pate_gan",
+    "GPate": "understudy.methods.g_pate",
+    "DpGan": "understudy.methods.gradients",
+    "RdpCgan": "understudy.methods.gradients",
+    "Independent": "understudy.methods.marginals",
+    "Mst": "understudy.methods.marginals",
+    "Aim": "understudy.methods.marginals",
+    "method": "understudy.methods.registry",
     "Model": "understudy.artifact",
     "load": "understudy.artifact",
     "evaluate": "understudy.evaluate",
@@ -44,11 +45,7 @@ __all__ = ["__version__", *_SURFACE]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _SURFACE:
-        raise AttributeError(f"module 'understudy' has no attribute {name!r}")
-    value = getattr(import_module(_SURFACE[name]), name)
-    globals()[name] = value
-    return value
+    return lazily(__name__, _SURFACE, name)
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,7 @@ from understudy.schema import Schema
 AUTO = "auto"
 TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
-COUNT_SHARE = 0.1  # of the squared loss goes to class counts (planning.HISTOGRAM_WEIGHT)
+COUNT_SHARE = 0.1  # of the squared loss goes to class counts (plan.HISTOGRAM_WEIGHT)
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people
@@ -70,6 +70,7 @@ class Experience:
 
     @property
     def kept(self) -> float:
+        """Share of the gain over chance that models of synthetic rows kept."""
         return (self.score - self.chance) / (self.real - self.chance)
 
     @property
@@ -101,10 +102,12 @@ class Advice:
     similar: tuple[str, ...]  # titles of the benchmark tables it rests on, nearest first
     outlook: tuple[Outlook, ...]  # best first
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values."""
         return asdict(self)
 
     def lines(self) -> list[str]:
+        """The choice and the outlook in words."""
         return [f"{self.method}: {self.why}", self.expect]
 
 
@@ -209,6 +212,7 @@ def too_little(facts: Facts) -> str:
 
 
 def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) -> str:
+    """Why this method, in words: what it kept on which tables, and what stood second."""
     best = outlook[0]
     names = ", ".join(similar)
     first = f"On the benchmark tables most like this one ({names}) it kept most of what real rows give"
@@ -224,6 +228,7 @@ def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) ->
 
 
 def expectation(facts: Facts, best: Outlook, useful: bool) -> str:
+    """What to expect of this fit, in words, with what limits the guess."""
     span = (
         f"{best.lowest:.0%} to {best.highest:.0%}" if best.highest - best.lowest >= 0.01 else f"about {best.kept:.0%}"
     )
@@ -266,4 +271,5 @@ def shipped() -> tuple[Experience, ...]:
 
 
 def from_dict(one: Mapping[str, Any]) -> Experience:
+    """One row of the experience file."""
     return Experience(**{**one, "facts": Facts(**one["facts"])})

@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -34,32 +33,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from understudy.accounting import Certificate, Plan, build_certificate
+from understudy.condition import Where, parse_where
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.files import write_atomically
-from understudy.marginals import Marginals
+from understudy.measure.marginals import Marginals
+from understudy.methods.registry import METHODS
+from understudy.methods.registry import generator as generator_of
 from understudy.schema import Codec, Schema
 
 FORMAT = 1
 BATCH = 65_536
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
-GENERATORS = {
-    "mean-embedding": "understudy.generators.mean_embedding:MeanEmbeddingGenerator",
-    "pate-gan": "understudy.generators.pate_gan:PateGanGenerator",
-    "pate-gan-as-published": "understudy.generators.pate_gan_published:PublishedGenerator",
-    "g-pate": "understudy.generators.g_pate:GPateGenerator",
-    "g-pate-as-published": "understudy.generators.g_pate:GPateGenerator",
-    "g-pate-data-dependent": "understudy.generators.g_pate:GPateGenerator",
-    "dpgan": "understudy.generators.gan:GanGenerator",
-    "rdp-cgan": "understudy.generators.gan:GanGenerator",
-    "gan": "understudy.generators.gan:GanGenerator",
-    "medgan": "understudy.generators.gan:GanGenerator",
-    "tablegan": "understudy.generators.gan:GanGenerator",
-    "corgan": "understudy.generators.gan:GanGenerator",
-    "independent": "understudy.generators.marginal_model:MarginalGenerator",
-    "mst": "understudy.generators.marginal_model:MarginalGenerator",
-    "aim": "understudy.generators.marginal_model:MarginalGenerator",
-}
 
 
 @dataclass(frozen=True)
@@ -104,20 +89,20 @@ class Model:
         )
 
     # -- sampling: post-processing, free ------------------------------------------------------------------------------
-    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Any = None) -> pd.DataFrame:
+    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Where = None) -> pd.DataFrame:
         """A stand-in as a frame with the original names, order and dtypes."""
         batches = list(self.sample_batches(self.rows if rows is None else rows, seed=seed, where=where))
         return pd.concat(batches, ignore_index=True) if len(batches) > 1 else batches[0]
 
     def sample_batches(
-        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Any = None
+        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Where = None
     ) -> Iterator[pd.DataFrame]:
         codec = self.codec
         for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
             yield codec.decode(encoded, classes, first_row=first)
 
     def sample_arrow(
-        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Any = None
+        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Where = None
     ) -> Iterator[pa.Table]:
         """The same as Arrow tables with the schema's exact types: the quick way into a file."""
         codec = self.codec
@@ -125,7 +110,7 @@ class Model:
             yield codec.decode_arrow(encoded, classes, first_row=first)
 
     def _encoded_batches(
-        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Any
+        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Where
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
         if rows < 0:
             raise UsageError(f"rows={rows} must not be negative")
@@ -143,17 +128,9 @@ class Model:
                 encoded = self.marginals.from_uniform(encoded)
             yield encoded, np.asarray(classes, np.int32)[:size], first
 
-    def _class_weights(self, codec: Codec, where: Any) -> np.ndarray:
-        wanted = parse_where(where, self.resolved)
-        if wanted is None:
-            return shares(self.class_counts)
-        if codec.class_count == 1:
-            raise UsageError("--where needs a class label, and this model was fitted without one")
-        texts = [str(value) for value in codec.class_values]
-        if wanted not in texts:
-            known = ", ".join(texts[:20])
-            raise UsageError(f"--where: label {self.resolved.label!r} has no class {wanted!r}; it has {known}")
-        return np.eye(len(texts))[texts.index(wanted)]
+    def _class_weights(self, codec: Codec, where: Where) -> np.ndarray:
+        wanted = parse_where(where, codec.schema)
+        return shares(self.class_counts) if wanted is None else np.eye(codec.class_count)[wanted]
 
     # -- files -----------------------------------------------------------------------------------------------------------
     def save(self, folder: str | Path) -> Path:
@@ -221,7 +198,7 @@ def load(folder: str | Path) -> Model:
         raise UsageError(f"{str(path / 'model.json')!r} does not describe an understudy model")
     if document.get("format") != FORMAT:
         raise UsageError(f"{str(path)!r} has format {document.get('format')!r}; this version reads format {FORMAT}")
-    if document.get("method") not in GENERATORS:
+    if document.get("method") not in METHODS:
         raise UsageError(
             f"{str(path)!r} was made by method {document.get('method')!r}, which this version does not know"
         )
@@ -238,8 +215,7 @@ def load(folder: str | Path) -> Model:
 def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger: Any, path: Path) -> Model:
     resolved = Schema.from_dict(document["resolved"])
     codec = codec_of(resolved, document["conditional"])
-    module, name = GENERATORS[document["method"]].split(":")
-    generator = getattr(import_module(module), name).from_dict(document["generator"], codec)
+    generator = generator_of(document["method"]).from_dict(document["generator"], codec)
     weights = {name: value for name, value in arrays.items() if not name.startswith("marginals/")}
     problem = generator.mismatch(weights)
     if problem:
@@ -275,22 +251,6 @@ def codec_of(schema: Schema, conditional: bool) -> Codec:
 
 def is_model(folder: Path) -> bool:
     return (folder / "model.json").is_file() and (folder / "weights.safetensors").is_file()
-
-
-def parse_where(where: Any, schema: Schema) -> str | None:
-    """The wanted class, from "label=value" or {label: value}; only the label can be conditioned on."""
-    if where is None:
-        return None
-    if isinstance(where, str):
-        name, found, value = where.partition("=")
-        if not found:
-            raise UsageError(f"--where {where!r} should read LABEL=VALUE")
-        where = {name.strip().strip("'\""): value.strip().strip("'\"")}
-    ((name, value),) = where.items() if len(where) == 1 else (("", ""),)
-    if name != schema.label:
-        label = "this table has no label" if schema.label is None else f"use {schema.label!r}"
-        raise UsageError(f"--where can only fix the label, not {name!r}; {label}")
-    return str(value)
 
 
 def shares(counts: tuple[float, ...]) -> np.ndarray:

@@ -27,8 +27,8 @@ from understudy.adviser import advise
 from understudy.artifact import Model, codec_of, load, write_json
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.estimators import method as method_class
-from understudy.planning import describe_unit
+from understudy.methods.registry import method as method_class
+from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import POINTS, ModelChoice, Step

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 State = Any  # a pytree of arrays, carried from round to round
+Hints = Any  # what the opening found out, as arrays or None: where learning starts
 Query = Any  # what is asked: arrays computed from the generator's state alone
 Answer = Any  # what was released: noisy integers
 Info = dict[str, Float[Array, ""]]  # looked at, never carried; computed from released values only
@@ -19,7 +20,7 @@ Info = dict[str, Float[Array, ""]]  # looked at, never carried; computed from re
 class Generator(Protocol):
     """Ask and learn. Implementations are frozen dataclasses of public settings; all functions are pure."""
 
-    def init(self, key: PRNGKeyArray, hints: Any) -> State: ...
+    def init(self, key: PRNGKeyArray, hints: Hints) -> State: ...
 
     def query(self, state: State, key: PRNGKeyArray) -> Query: ...
 

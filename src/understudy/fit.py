@@ -22,12 +22,12 @@ from understudy import __version__
 from understudy.accounting import Ledger, Plan
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
-from understudy.estimator import Estimator, Opening
-from understudy.planning import already_paid, estimate_question
+from understudy.plan import already_paid, estimate_question, make_plan
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.units import clear_private_files
 from understudy.questions import ColumnBounds, class_counts
+from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
 
 CHUNKS = 12  # progress, checkpoints and Ctrl-C happen between chunks
@@ -59,7 +59,7 @@ class Progress:
 
 
 def fit(
-    estimator: Estimator,
+    recipe: Recipe,
     data: Any,
     schema: Schema,
     *,
@@ -69,12 +69,12 @@ def fit(
     out: str | Path | None = None,
     noise: NoiseSource | None = None,
 ) -> Model:
-    """Fit `estimator` on a frame or file. `noise` other than the operating system's voids the certificate.
+    """Fit `recipe` on a frame or file. `noise` other than the operating system's voids the certificate.
 
     With `out` the model is saved before the checkpoint goes, so that a full disk does not lose a fit that was paid for.
     """
     noise = noise or SecureNoise()
-    plan = estimator.plan(schema)
+    plan = make_plan(recipe, schema)
     told = Progress(progress, plan)
     told.tell("plan")
     store = Checkpoint(checkpoint) if checkpoint is not None else None
@@ -85,7 +85,7 @@ def fit(
     if record is None:
         told.tell("read")
         table = PrivateTable(data, schema)
-        seed = secrets.randbits(32) if estimator.seed is None else estimator.seed
+        seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
         if store is not None:
             store.create(plan.budget.delta)
         table.open(None if store is None else store.folder, told=told.share("read"))
@@ -98,7 +98,7 @@ def fit(
         curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
     try:
         told.tell("estimate")
-        resolved, counts, opening = open_conversation(estimator, curator, schema, plan, told)
+        resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
         key_init, key_rounds = jax.random.split(public_key(seed))
         state = strongly_typed(jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints)))
         history: dict[str, list[float]] = {}
@@ -117,7 +117,7 @@ def fit(
             report = conversation.conclude().value
         told.tell("finish", told.rounds)
         model = Model(
-            method=estimator.method,
+            method=recipe.method,
             generator=opening.generator,
             weights={name: np.asarray(value) for name, value in opening.generator.sampler(state).items()},
             schema=schema,
@@ -126,7 +126,7 @@ def fit(
             plan=plan,
             ledger=ledger.to_dict(),
             void_reason=(record or {}).get("void_reason") or noise.void_reason or plan.void_reason,
-            conditional=estimator.conditional(schema),
+            conditional=recipe.conditional(schema),
             marginals=opening.marginals,
             history=history,
             report=report,
@@ -143,7 +143,7 @@ def fit(
 
 
 def open_conversation(
-    estimator: Estimator, curator: Curator, schema: Schema, plan: Plan, told: Progress
+    recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, told: Progress
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]
@@ -155,7 +155,7 @@ def open_conversation(
         value = curator.ask(f"estimate {group}", question).value
         found[group] = Bounds(*value) if isinstance(question, ColumnBounds) else value
     resolved = schema.with_estimates(found)
-    codec = codec_of(resolved, estimator.conditional(schema))
+    codec = codec_of(resolved, recipe.conditional(schema))
     curator.adopt(codec)
     if "class histogram" in multiplier:
         histogram = class_counts(codec.class_count, multiplier["class histogram"], schema.max_rows_per_unit)
@@ -163,7 +163,7 @@ def open_conversation(
     else:
         counts = np.asarray([float(schema.rows or 1)])
     told.tell("begin")
-    return resolved, counts, estimator.begin(curator, codec, counts, plan)
+    return resolved, counts, recipe.begin(curator, codec, counts, plan)
 
 
 def talk(

@@ -3,23 +3,24 @@
     results = run(function, tasks, jobs=2, progress=show)
 
 - Results come back in the order of the tasks, whatever order they finished in, so `jobs` never changes a result.
-- Workers are spawned, not forked: JAX and OpenMP threads do not survive a fork. `function` and the tasks must be
-  picklable (a module-level function and arrays); the pickles stay between parent and child, nothing is stored.
+- Workers are loky's (the engine of joblib): started afresh, not forked, because JAX and OpenMP threads do not survive a
+  fork, and without importing the caller's script, so a script without a main guard never runs twice. The pickles of
+  functions and tasks stay between parent and child, nothing is stored.
 - Ctrl-C, or a set `cancel` event, drops what has not started, ends the workers that this call started, and raises.
-- Where processes cannot be started (no semaphores, a script without a main guard) the rest runs in this process and
-  a `RuntimeWarning` says so.
+- Where processes cannot be started (no semaphores) the rest runs in this process and a `RuntimeWarning` says so.
 """
 
-import multiprocessing
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.backend import get_context
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -39,21 +40,21 @@ def cores() -> int:
 
 
 def run(
-    function: Callable[[Any], Any],
-    tasks: Sequence[Any],
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
     labels: Sequence[str] | None = None,
     cancel: threading.Event | None = None,
-) -> list[Any]:
+) -> list[Result]:
     """`[function(t) for t in tasks]` with `jobs` processes (None: one per core; 1: this process, no workers)."""
     tasks = list(tasks)
     names = list(labels) if labels is not None else [str(i + 1) for i in range(len(tasks))]
     jobs = min(cores() if jobs is None else max(1, jobs), len(tasks))
-    results: dict[int, Any] = {}
+    results: dict[int, Result] = {}
 
-    def finished(index: int, value: Any) -> None:
+    def finished(index: int, value: Result) -> None:
         results[index] = value
         if progress is not None:
             progress(len(results), len(tasks), names[index])
@@ -73,17 +74,22 @@ def run(
 
 
 def _in_processes(
-    function: Callable[[Any], Any],
-    tasks: list[Any],
+    function: Callable[[Task], Result],
+    tasks: list[Task],
     jobs: int,
-    finished: Callable[[int, Any], None],
+    finished: Callable[[int, Result], None],
     cancel: threading.Event | None,
 ) -> None:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_settle)
+    pool = ProcessPoolExecutor(
+        max_workers=jobs,
+        context=get_context("loky"),  # of loky's contexts the one that does not import the main module
+        initializer=signal.signal,  # Ctrl-C is the parent's to handle
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+        env=dict.fromkeys(_THREADS, "1"),  # many workers with many threads each would fight for the same cores
+    )
     done_count = 0
     try:
-        index_of: dict[Future[Any], int] = {pool.submit(function, task): i for i, task in enumerate(tasks)}
+        index_of: dict[Future[Result], int] = {pool.submit(function, task): i for i, task in enumerate(tasks)}
         pending = set(index_of)
         while pending:
             done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
@@ -93,25 +99,6 @@ def _in_processes(
             if cancel is not None and cancel.is_set() and pending:
                 raise Cancelled(f"cancelled after {done_count} of {len(tasks)} tasks")
     except BaseException:
-        _stop(pool)
+        pool.shutdown(kill_workers=True)  # a fit in progress is not waited for
         raise
-    pool.shutdown(wait=True)
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """Drop the queue and end the workers of this pool; a fit in progress is not waited for."""
-    workers = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for worker in workers:
-        if worker.is_alive():
-            worker.terminate()
-    deadline = time.monotonic() + 5
-    for worker in workers:
-        worker.join(max(0.0, deadline - time.monotonic()))
-
-
-def _settle() -> None:
-    """Many workers with many threads each would fight for the same cores; Ctrl-C is the parent's to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in _THREADS:
-        os.environ[name] = "1"
+    pool.shutdown()

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.experience import collect, write
 from understudy.adviser import Experience, Facts, advise, facts_of, from_dict, nearness, outlooks, shipped
 from understudy.errors import UsageError
-from understudy.estimators import METHODS
+from understudy.methods.registry import METHODS
 from understudy.schema import Column, Schema
 
 

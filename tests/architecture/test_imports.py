@@ -4,9 +4,13 @@ import ast
 import shutil
 import subprocess
 import sys
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+
+import understudy
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "understudy"
@@ -31,15 +35,42 @@ def test_import_contracts_hold():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_every_generator_is_under_the_contract():
+    """Generators live beside their methods, which do come to the door; the contract names each file that must not."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    public = next(contract["source_modules"] for contract in contracts if contract["id"] == "public-side")
+    rows = {row.generator.split(":")[0] for row in understudy.METHODS.values()}
+    files = {
+        ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+        for file in (SOURCE / "methods").rglob("generator*.py")
+    }
+    assert rows <= files and len(files) > 5
+    assert not [file for file in files if not any(fnmatch(file, pattern) for pattern in public)]
+
+
+def test_loading_a_generator_does_not_load_the_private_side():
+    """Whoever samples from an artifact runs post-processing only: folders of methods import nothing by themselves."""
+    code = (
+        "import sys, understudy, understudy.artifact\n"
+        "from understudy.methods.registry import METHODS, generator\n"
+        "assert all(generator(name) for name in METHODS)\n"
+        "print([name for name in sys.modules if name.startswith('understudy.private')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "line"),
     [
         ("schema/breach.py", "from understudy.private import table"),
         ("accounting/breach.py", "from understudy import schema"),
-        ("generators/breach.py", "import understudy.private"),
+        ("methods/breach/generator.py", "import understudy.private"),
+        ("methods/breach/generator.py", "from understudy.measure import one_way"),
+        ("measure/breach.py", "import understudy.methods.registry"),
         ("questions/breach.py", "from understudy.private import blocks"),
-        ("private/breach.py", "from understudy.generators import gan"),
-        ("private/mechanisms/breach.py", "import understudy.recipes.mst"),
+        ("private/breach.py", "from understudy.methods.gradients import generator"),
+        ("private/mechanisms/breach.py", "import understudy.methods.marginals.mst"),
         ("evaluate/breach.py", "import understudy.private.table"),
         ("report/breach.py", "def late():\n    import understudy.private.table"),
         ("schema/breach.py", "import jax"),
@@ -50,7 +81,11 @@ def test_import_contracts_hold():
 def test_a_breach_is_noticed(tmp_path, file, line):
     shutil.copytree(SOURCE, tmp_path / "src" / "understudy", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "src" / "understudy" / file).write_text(line + "\n")
+    breach = tmp_path / "src" / "understudy" / file
+    if not breach.parent.exists():
+        breach.parent.mkdir()
+        (breach.parent / "__init__.py").touch()
+    breach.write_text(line + "\n")
     done = lint(tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "breach" in done.stdout

@@ -19,6 +19,7 @@ HOLDS_ROWS = re.compile(r"Array|ndarray|DataFrame|Series|Table\b")
 EXEMPT = {
     "SeededNoise": "holds no rows: made from a seed alone",
     "Conversation.done": "rounds so far, counted from the public plan",
+    "Conversation.streams": "whether rows are held or read again, which the size of memory decides; for the fit alone",
     "Conversation.exhausted": "stopping rule of the published algorithm, in runs whose certificate is void (see below)",
     "Curator.transcript": "values that were released and paid for, kept for resuming",
 }

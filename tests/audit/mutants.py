@@ -16,11 +16,11 @@ import pandas as pd
 
 from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.methods.marginals.independent import Independent
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.questions import Counts
-from understudy.recipes.independent import Independent
-from understudy.recipes.pate_gan import PateGan
 from understudy.schema import Codec, Column, Schema
 
 VOTES_ALONE: dict[str, Any] = {

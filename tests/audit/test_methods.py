@@ -13,7 +13,7 @@ import pytest
 from understudy.audit import shadow
 from understudy.audit.run import run_audit
 from understudy.audit.targets import worst_case
-from understudy.estimators import METHODS, method
+from understudy.methods.registry import METHODS, method
 
 from .mutants import NoNoise
 

@@ -12,7 +12,7 @@ from understudy.accounting import Budget, Ledger
 from understudy.accounting.ledger import LedgerError
 from understudy.audit.run import run_audit
 from understudy.audit.targets import made_up
-from understudy.recipes.independent import Independent
+from understudy.methods.marginals.independent import Independent
 
 from .mutants import MUTANTS, VOTES_ALONE, TeacherVotes, with_votes
 

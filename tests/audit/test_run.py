@@ -16,8 +16,8 @@ from understudy.audit.run import run_audit
 from understudy.audit.shadow import shadow_fits
 from understudy.audit.targets import made_up, remote_rows
 from understudy.errors import UsageError
+from understudy.methods.marginals.independent import Independent
 from understudy.private import SeededNoise
-from understudy.recipes.independent import Independent
 from understudy.schema import Column, Schema
 
 

@@ -10,12 +10,12 @@ from understudy.audit.shadow import Tables, groups, open_fit, sample_tables, sha
 from understudy.audit.targets import made_up, record_pair, remote_rows, tightest
 from understudy.errors import UsageError
 from understudy.fit import as_arrays
+from understudy.methods.gradients.presets import DpGan
+from understudy.methods.marginals.independent import Independent
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private import SeededNoise
 from understudy.private.rounds import advance_together, stack
 from understudy.private.sampling import Units
-from understudy.recipes.dpgan import DpGan
-from understudy.recipes.independent import Independent
-from understudy.recipes.pate_gan import PateGan
 
 TINY = {
     "rounds": 3,

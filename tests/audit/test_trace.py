@@ -24,12 +24,12 @@ from understudy.audit.trace import (
     trace,
 )
 from understudy.errors import UsageError
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private import SecureNoise
 from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Judgement
-from understudy.recipes.pate_gan import PateGan
 from understudy.report import trace_page
 from understudy.schema import Column, Schema
 

@@ -6,7 +6,7 @@ from benchmarks import runner, tables
 from benchmarks.published import look_up
 from benchmarks.suites import NOISE_FREE, NOT_PRIVATE, SUITES, Suite, Variant
 from understudy import method
-from understudy.estimators import METHODS
+from understudy.methods.registry import METHODS
 
 from .fakes import resolve, score
 from .test_tables import record

@@ -281,9 +281,26 @@ def test_without_a_method_the_adviser_chooses_and_says_why(folder, capsys, tmp_p
     assert code == 0
     assert answer["method"] == answer["advice"]["method"]
     assert answer["advice"]["why"] and answer["advice"]["expect"]
-    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--rows", "40", "--method", "mst")
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1", "--rows", "40", "--method", "auto")
     assert code == 0
     assert "Which method?" in out and "No method" in out
+
+
+def test_who_names_a_method_is_not_advised(folder, capsys, tmp_path, monkeypatch):
+    def asked(*_, **__):
+        raise AssertionError("the adviser was asked")
+
+    monkeypatch.setattr("understudy.adviser.advise", asked)
+    named = ("--epsilon", "1", "--method", "independent")
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", *named, "--rows", "40")
+    assert code == 0 and "Which method?" not in out
+    code, out, _ = command(capsys, "plan", folder / "rows.yaml", *named, "--json")
+    assert code == 0 and "advice" not in json.loads(out)
+    code, _, _ = command(
+        capsys, "fit", folder / "rows.csv", "--schema", folder / "rows.yaml", *named, "--out", tmp_path / "m"
+    )
+    assert code == 0
+    assert command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1")[0] == 70  # the trap does catch who asks
 
 
 def test_pictures_go_in_and_come_out_and_the_hint_can_be_followed(tmp_path, capsys, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from understudy.cli import _output, _recipe
-from understudy.cli.sample import parse_where
+from understudy.condition import parse_where
 from understudy.errors import UsageError
 from understudy.schema import Column, Schema
 
@@ -109,17 +109,30 @@ def table(kind: str, **more) -> Schema:
     )
 
 
-def test_conditions_find_the_label_and_the_type_of_its_value():
+def test_conditions_find_the_label_and_its_value_by_the_way_it_is_written():
     assert parse_where(None, table("boolean")) is None
-    assert parse_where("a=b=1", table("categorical", categories=(0, 1))) == {"a=b": 1}
-    assert parse_where("a=b=>50K", table("categorical", categories=("<=50K", ">50K"))) == {"a=b": ">50K"}
-    for text, value in (("true", True), ("True", True), ("1", True), ("0", False)):
-        assert parse_where(f"a=b={text}", table("boolean")) == {"a=b": value}
+    assert parse_where("a=b=1", table("categorical", categories=(0, 1))) == 1
+    assert parse_where({"a=b": 0}, table("categorical", categories=(0, 1))) == 0
+    assert parse_where("a=b=>50K", table("categorical", categories=("<=50K", ">50K"))) == 1
+    assert parse_where("a=b=other", table("categorical", categories=("x", "y"), other=True)) == 2
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64"])
+def test_conditions_on_booleans_take_the_usual_spellings(dtype):
+    for text, index in (("true", 1), ("True", 1), ("1", 1), ("0", 0), ("false", 0)):
+        if dtype == "bool" or text != "True":
+            assert parse_where(f"a=b={text}", table("boolean", dtype=dtype)) == index
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("x=1", "must read a=b=VALUE"), ("a=b", "must read a=b=VALUE"), ("a=b=9", "has no value '9'; it has 0, 1")],
+    [
+        ("x=1", "must read a=b=VALUE"),
+        ("a=b", "must read a=b=VALUE"),
+        ({"x": 1}, "must read a=b=VALUE"),
+        ({"x": 1, "a=b": 1}, "must read a=b=VALUE"),
+        ("a=b=9", "has no value '9'; it has 0, 1"),
+    ],
 )
 def test_wrong_conditions_are_named(text, words):
     with pytest.raises(UsageError, match=words):

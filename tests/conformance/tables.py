@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.estimators import METHODS, method
+from understudy.methods.registry import METHODS, method
 from understudy.schema import Column, Schema
 
 TEACHERS = 10_000

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
@@ -84,7 +85,9 @@ def test_samples_have_the_original_names_order_and_types(case):
 
 def test_stages_are_told_in_order(case):
     rounds = len(next(iter(case.model.history.values()), ()))  # three at most, so one to a chunk
-    assert case.stages == ["plan", "read", "estimate", "begin", *["rounds"] * rounds, "finish"]
+    told = [stage for stage, _ in groupby(stage for stage in case.stages if stage != "question")]
+    assert told == ["plan", "read", "estimate", "begin", *["rounds"] * (rounds > 0), "finish"]
+    assert case.stages.count("rounds") == rounds and "question" in case.stages
 
 
 def test_saved_and_loaded_models_draw_the_same_rows(binary, tmp_path):

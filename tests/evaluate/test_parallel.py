@@ -1,8 +1,11 @@
 """Tasks map in order, report progress, stop when told, and go on without processes."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +64,38 @@ def test_work_goes_on_here_when_workers_die():
 
 def test_nothing_to_do():
     assert parallel.run(square, [], jobs=2) == []
+
+
+PLAIN_SCRIPT = """
+import math
+from pathlib import Path
+from understudy import parallel
+
+with Path("ran.txt").open("a") as log:
+    log.write("body\\n")
+
+
+def double(x):
+    return 2 * x
+
+
+if START == "parallel":
+    assert parallel.run(math.sqrt, [1.0, 4.0, 9.0], jobs=2) == [1.0, 2.0, 3.0]
+    assert parallel.run(double, [1, 2], jobs=2) == [2, 4]
+else:
+    import multiprocessing
+
+    worker = multiprocessing.get_context("spawn").Process(target=math.sqrt, args=(4.0,))
+    worker.start()
+    worker.join()
+"""
+
+
+@pytest.mark.parametrize(("start", "bodies"), [("parallel", 1), ("spawn", 2)])
+def test_workers_never_run_the_callers_script(tmp_path, start, bodies):
+    """A script without a main guard: its body runs once. Control: plain spawned processes run it again."""
+    (tmp_path / "script.py").write_text(PLAIN_SCRIPT.replace("START", repr(start)), encoding="utf-8")
+    ours = {**os.environ, "PYTHONPATH": str(Path(parallel.__file__).parents[1])}
+    quiet = {"cwd": tmp_path, "env": ours, "stderr": subprocess.DEVNULL}
+    subprocess.run([sys.executable, "script.py"], check=True, timeout=120, **quiet)
+    assert (tmp_path / "ran.txt").read_text(encoding="utf-8").split() == ["body"] * bodies

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from understudy.methods.marginals.independent import Independent
+from understudy.methods.mean_embedding.method import MeanEmbedding
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private.passes import TICKS
-from understudy.recipes.independent import Independent
-from understudy.recipes.mean_embedding import MeanEmbedding
-from understudy.recipes.pate_gan import PateGan
 from understudy.schema import Column, Schema, check
 
 from ..conformance.tables import GENERATORS, TINY
@@ -102,7 +102,7 @@ def test_any_contents_run_through(case, capfd):
     stages = []
     model = PateGan(**TINY).fit(CASES[case](), SCHEMA, progress=lambda event: stages.append(event["stage"])).model_
     assert list(dict.fromkeys(stages)) == ["plan", "read", "estimate", "question", "begin", "rounds", "finish"]
-    assert Counter(stages) == {name: 1 for name in stages} | {"read": 1 + TICKS, "question": QUESTIONS * TICKS, "rounds": 3}
+    assert Counter(stages) == dict.fromkeys(stages, 1) | {"read": 1 + TICKS, "question": QUESTIONS * TICKS, "rounds": 3}
     assert model.certificate.valid
     assert all(np.isfinite(value).all() for value in model.weights.values())
     sample = model.sample(16, seed=0)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy import planning
+from understudy import plan as planning
 from understudy.accounting import Budget, epsilon, holds, prior, verify
 from understudy.accounting.plan import Charge
 from understudy.errors import UsageError

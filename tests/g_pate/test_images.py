@@ -12,13 +12,13 @@ from PIL import Image
 import understudy as us
 from understudy import cli
 from understudy.evaluate import evaluate
-from understudy.generators.g_pate import GPateGenerator, Hints
+from understudy.measure.class_moments import starting_point
+from understudy.methods.g_pate.generator import GPateGenerator, Hints
+from understudy.methods.g_pate.method import picture_footing
 from understudy.nn.heads import Block, Heads
 from understudy.nn.images import ConvTeacher
 from understudy.questions.frequencies import smooth_field
 from understudy.questions.rounds import Directions
-from understudy.recipes.g_pate import picture_footing
-from understudy.recipes.start import starting_point
 from understudy.schema import Column, Schema, check, read_table
 
 from ..conformance.tables import DIRECTIONS, GRADIENTS, TINY

@@ -10,16 +10,16 @@ import pytest
 
 from understudy.accounting import lattice, pate2018
 from understudy.errors import UsageError
-from understudy.estimators import method
-from understudy.generators.g_pate import GPateGenerator, Hints
-from understudy.marginals import Marginals
+from understudy.measure.class_moments import starting_point
+from understudy.measure.marginals import Marginals
+from understudy.methods.g_pate.generator import GPateGenerator, Hints
+from understudy.methods.g_pate.method import DIRECTIONS, TABLES, public_footing
+from understudy.methods.registry import method
 from understudy.nn.heads import Block, Heads
 from understudy.private.mapping import Block as Rows
 from understudy.private.mapping import apply
 from understudy.private.mechanisms.published_gradients import ORDERS, dependent_price
 from understudy.questions.rounds import Directions
-from understudy.recipes.g_pate import DIRECTIONS, TABLES, public_footing
-from understudy.recipes.start import starting_point
 from understudy.schema import Column, Schema
 
 from ..conformance.tables import DIRECTIONS as DIRECTIONS_QUICK

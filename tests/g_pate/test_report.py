@@ -15,13 +15,13 @@ from understudy.accounting import Ledger, LedgerError, holds, smooth, verify
 from understudy.accounting.ledger import entries_from_dict
 from understudy.artifact import load
 from understudy.errors import UsageError
-from understudy.estimators import method
 from understudy.fit import fit
+from understudy.methods.g_pate.method import DIRECTIONS, REPORT
+from understudy.methods.registry import method
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.reported_gradients import Counted, ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import Ensembles
 from understudy.private.noise import SecureNoise, SeededNoise
-from understudy.recipes.g_pate import DIRECTIONS, REPORT
 from understudy.schema import Column, Schema
 
 from . import referee_smooth

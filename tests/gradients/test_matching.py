@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from understudy.generators.matching import match, match_shapes, matched
+from understudy.methods.gradients.matching import match, match_shapes, matched
 from understudy.nn.heads import Heads
 from understudy.schema import Codec, Schema
 

@@ -14,9 +14,9 @@ from understudy import cli
 from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
 from understudy.cli.fit import check_consent
+from understudy.methods.gradients.method import GRADIENTS, GradientGan, doubling, piece_size
+from understudy.methods.gradients.presets import RdpCgan
 from understudy.nn.mlp import Mlp
-from understudy.recipes.gradient_gan import GRADIENTS, GradientGan, doubling, piece_size
-from understudy.recipes.rdp_cgan import RdpCgan
 
 from ..conformance.tables import GENERATORS, mixed_schema, mixed_table
 

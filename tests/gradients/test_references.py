@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import understudy as us
-from understudy.generators.information import lost_information, wanted_means
+from understudy.methods.gradients.information import lost_information, wanted_means
 from understudy.nn.heads import Heads
 from understudy.schema import Codec, Schema
 

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from understudy.generators.marginal_model import MarginalGenerator
-from understudy.recipes.cells import Grouping, Node, assemble, cumulative, group
-from understudy.recipes.junction import Graph, Measured, Model, all_pairs, merge, misfit, tables
+from understudy.measure.cells import Grouping, Node, cumulative, group
+from understudy.methods.marginals.assemble import assemble
+from understudy.methods.marginals.generator import MarginalGenerator
+from understudy.methods.marginals.junction import Graph, Measured, Model, all_pairs, merge, misfit, tables
 
 SIZES = [2, 3, 4, 2, 3]  # class and four columns
 TREE = [(0, 1, 2), (0, 2, 3), (0, 1, 4)]

@@ -11,8 +11,8 @@ from understudy.accounting import events
 from understudy.accounting.ledger import LedgerError, entries_from_dict
 from understudy.errors import UsageError
 from understudy.fit import fit
+from understudy.methods.marginals.junction import Model
 from understudy.private.noise import SeededNoise
-from understudy.recipes.junction import Model
 from understudy.schema import Codec, Column, Schema
 
 METHODS = ("independent", "mst", "aim")

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.artifact import codec_of
-from understudy.marginals import Marginals
+from understudy.measure.class_features import CELLS, MOMENTS, PAIRS, Embedding
+from understudy.measure.few_rows import ask_margins, class_rates, few_rows, starting_rates, told_apart
+from understudy.measure.marginals import Marginals
+from understudy.measure.one_way import Footing, describe
+from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.private import Curator
 from understudy.private.answers.sums import groups_of
 from understudy.private.mapping import Block, apply
 from understudy.private.release import Release
 from understudy.questions import Sums
 from understudy.questions.sums import GRID
-from understudy.recipes.few_rows import ask_margins, class_rates, few_rows, starting_rates, told_apart
-from understudy.recipes.footing import Footing, describe
-from understudy.recipes.mean_embedding import CELLS, MOMENTS, PAIRS, Embedding, MeanEmbedding
 from understudy.schema import Column, Schema
 
 from ..wall import ask

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from understudy.measure.one_way import ALIKE, blend, cuts, describe, one_way, recut, snap, with_tails
 from understudy.private.mapping import Block, apply
-from understudy.recipes.footing import ALIKE, blend, cuts, describe, one_way, recut, snap, with_tails
 from understudy.schema import Codec, Column, Schema
 
 from ..wall import ask

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from understudy.generators.moments import LATENT, neighbourly, normal_densities, tilt
+from understudy.measure.latent_normal import LATENT, neighbourly, normal_densities, tilt
+from understudy.measure.one_way import between_bounds, cuts, with_bounds
 from understudy.private.mapping import Block, apply
-from understudy.recipes.footing import between_bounds, cuts, with_bounds
 
 
 def test_tilt_reaches_every_moment_that_can_be_reached() -> None:

@@ -12,7 +12,9 @@ from hypothesis.extra import numpy as hnp
 
 from understudy import MeanEmbedding, load
 from understudy.errors import UsageError
-from understudy.generators import picture_training, pictures
+from understudy.methods.pictures import generator as pictures
+from understudy.methods.pictures import method as image_embedding
+from understudy.methods.pictures import training as picture_training
 from understudy.private import Curator
 from understudy.private.answers import sums
 from understudy.private.mapping import Block, apply
@@ -21,7 +23,6 @@ from understudy.questions.frequencies import Frequencies
 from understudy.questions.products import GRID as PRODUCT_GRID
 from understudy.questions.row_maps import Cuts, Label, Places
 from understudy.questions.sums import GRID
-from understudy.recipes import image_embedding
 from understudy.schema import Column, Schema
 
 from ..wall import NoNoise, ask

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from understudy.accounting import Ledger
+from understudy.methods.pate_gan.method import PateGan
 from understudy.private import Curator, PrivateTable, SecureNoise
 from understudy.private.units import bring_together
-from understudy.recipes.pate_gan import PateGan
 from understudy.schema import Column, Schema
 from understudy.schema.reading import open_table
 

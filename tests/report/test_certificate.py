@@ -2,6 +2,7 @@
 
 import dp_accounting as dpa
 import pytest
+from markupsafe import escape
 
 from understudy.accounting import Budget, Charge, Ledger, Plan, build_certificate
 from understudy.report import certificate
@@ -26,7 +27,7 @@ def test_a_valid_one_states_its_claim(genuine):
     assert "one row" in face and "add or remove one unit" in face and "pate-gan" in face
     assert "teacher &lt;votes&gt;" in face and "a note" in face and "VOID" not in face
     for entry in node.value["assumptions"] + node.value["unprotected"] + node.value["not_covered"]:
-        assert certificate.esc(entry) in face
+        assert escape(entry) in face
 
 
 def test_attacker_rates_are_never_understated(genuine):

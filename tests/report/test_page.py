@@ -1,12 +1,18 @@
 """Every page: self-contained, well-formed, small, readable by machines that read aloud, and true to its file."""
 
+import html
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
 from understudy import report
+from understudy.report import svg
+from understudy.report.node import Node
+from understudy.report.page import fill
 
 KINDS = ("internal", "release")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -124,6 +130,27 @@ def test_names_cannot_become_markup(results, kind):
     assert "<script" not in text and "alert(1)&lt;/script&gt;" in text
     assert "年齢の説明がとても長い列名です" in text and "عمر المريض" in text
     assert "<b>" not in text and "&lt;b&gt;" in text and "&amp;amp;" in text
+
+
+def test_templates_never_switch_the_escaping_off():
+    """Nothing but the drawings and the templates themselves is markup, so no template may call other text safe."""
+    templates = sorted(resources.files("understudy.report").joinpath("templates").iterdir(), key=lambda t: t.name)
+    assert len([t for t in templates if t.name.endswith(".html")]) > 8
+    for template in templates:
+        text = template.read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe\b|autoescape|markup\(|<script", text, flags=re.IGNORECASE), template.name
+
+
+@pytest.mark.parametrize("value", ["<b>&</b>", '" onload="x', "a\nb\x00"])
+def test_what_a_template_prints_is_escaped_and_cleaned(value):
+    shown = fill("parts", "fact", title=value, value=Node(value))
+    words = html.escape(svg.clean(value)).replace("&quot;", "&#34;")
+    assert shown == f"<div><dt>{words}</dt><dd>{words}</dd></div>"
+
+
+def test_what_a_template_was_not_given_is_an_error():
+    with pytest.raises(UndefinedError, match="value"):
+        fill("parts", "fact", title="Rows")
 
 
 def test_wide_tables_show_the_most_telling_columns_and_say_so(results):

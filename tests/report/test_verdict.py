@@ -128,15 +128,15 @@ def test_headline_leads_with_the_worst(data):
 
 
 def test_every_limit_is_printed(data):
-    text = verdict.html(Node(data))
+    text = verdict.section(Node(data))
     for value in ("90 %", "50 %", "0.9", "0.75", "0.05", "0.15", "0.6", "0.8", "1 %", "30 real rows"):
         assert value in text
     assert "no standard sets them" in text
 
 
 def test_privacy_is_never_judged_from_figures(data):
-    assert "rests on the certificate alone" in verdict.html(Node(data))
+    assert "rests on the certificate alone" in verdict.section(Node(data))
     data["header"]["certificate"] = None
-    assert "no figure on this page can stand in for one" in verdict.html(Node(data))
+    assert "no figure on this page can stand in for one" in verdict.section(Node(data))
     data["header"]["certificate"] = {"claim": {"epsilon": None}, "valid": False}
-    assert "VOID" in verdict.html(Node(data))
+    assert "VOID" in verdict.section(Node(data))

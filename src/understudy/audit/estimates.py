@@ -54,9 +54,11 @@ class Errors:
 
     @property
     def rates(self) -> tuple[float, float]:
+        """False positive and false negative rate."""
         return self.false_positives / self.runs, self.false_negatives / self.runs
 
     def words(self) -> str:
+        """The counts behind the rates."""
         return (
             f"{self.false_positives} of {self.runs} tables without the target taken for one with it, "
             f"{self.false_negatives} of {self.runs} the other way round"
@@ -99,7 +101,10 @@ def gaussian_mu(wrong: int, guesses: int, level: float) -> float:
 
 def clopper_pearson(errors: Errors, delta: float, level: float, joint: float) -> Bound:
     """`level`: error allowed to this bound; `joint`: to all bounds that are reported together."""
-    count = lambda a, b: float(clopper_pearson_epsilon(a, b, errors.runs, delta, level))  # noqa: E731
+
+    def count(a: int, b: int) -> float:
+        return float(clopper_pearson_epsilon(a, b, errors.runs, delta, level))
+
     return Bound(
         kind="clopper-pearson",
         epsilon=count(errors.false_positives, errors.false_negatives),
@@ -112,6 +117,7 @@ def clopper_pearson(errors: Errors, delta: float, level: float, joint: float) ->
 
 
 def gaussian_bound(errors: Errors, delta: float, level: float, joint: float) -> Bound:
+    """Lower bound on epsilon by the trade-off curve of Gaussian noise at the same mu."""
     guesses, wrong = 2 * errors.runs, errors.false_positives + errors.false_negatives
     found, most = gaussian_mu(wrong, guesses, level), gaussian_mu(0, guesses, level)
     return Bound(
@@ -127,6 +133,7 @@ def gaussian_bound(errors: Errors, delta: float, level: float, joint: float) -> 
 
 
 def bayesian(errors: Errors, delta: float, confidence: float) -> Bound:
+    """Credible interval of epsilon under Jeffreys' prior on both error rates."""
     low, high = credible(errors.false_positives, errors.false_negatives, errors.runs, delta, confidence)
     return Bound(
         kind="bayesian",
@@ -152,6 +159,7 @@ def credible(
 
 
 def words_of(level: float, joint: float) -> str:
+    """With which confidence a bound holds, alone and together with the others."""
     if math.isclose(level, joint):
         return f"holds with confidence {1.0 - joint:.4g}"
     return f"computed at {1.0 - level:.4g}, so that all bounds of this audit hold together with confidence {1.0 - joint:.4g}"

@@ -23,10 +23,10 @@ import string
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pandas as pd
 
@@ -186,7 +186,7 @@ def _run(words: Sequence[str], task: Task, place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _mourned(child: "subprocess.Popen[bytes]", place: Path) -> Any:
+def _mourned(child: "subprocess.Popen[bytes]", place: Path) -> Iterator[None]:
     """Whatever ends the wait (timeout, Ctrl-C, the end of this worker), the command, its children and its folder go too."""
 
     def end() -> None:
@@ -195,7 +195,7 @@ def _mourned(child: "subprocess.Popen[bytes]", place: Path) -> Any:
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
-    def leave(number: int, frame: Any) -> None:
+    def leave(number: int, frame: object) -> None:
         end()
         shutil.rmtree(place, ignore_errors=True)
         signal.signal(number, signal.SIG_DFL)
@@ -213,7 +213,7 @@ def _mourned(child: "subprocess.Popen[bytes]", place: Path) -> Any:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _tail(errors: Any) -> str:
+def _tail(errors: BinaryIO) -> str:
     """The last lines of standard error on one line."""
     size = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, size - 20_000))

@@ -15,12 +15,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from understudy.conversation import Query
+from understudy.private import Mechanism, NoiseSource
 from understudy.private.blocks import Blocks
 from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers
 from understudy.private.partition import Shards
+from understudy.private.rounds import Held
 
 MOST = 16  # teachers of a class that are looked at, so that thousands of them do not fill the memory
 
@@ -29,11 +32,11 @@ class Dealt(NamedTuple):
     """What the mechanism prepared, and the number of the row in every place (from 1; 0: empty)."""
 
     data: Shards
-    held: Any
+    held: Held
     numbers: Int[np.ndarray, "classes teachers places"]
 
 
-def deal(mechanism: Any, whole: Block, noise: Any) -> Dealt:
+def deal(mechanism: Mechanism, whole: Block, noise: NoiseSource) -> Dealt:
     """The mechanism's own `prepare` on rows that carry their number as a last column, which is then taken off again."""
     numbers = np.arange(1, len(whole) + 1, dtype=np.float32)[:, None]
     numbered = np.concatenate([whole.rows, numbers], axis=1)
@@ -45,17 +48,18 @@ def deal(mechanism: Any, whole: Block, noise: Any) -> Dealt:
     return Dealt(Shards(jnp.asarray(rows[..., :-1]), jnp.asarray(data.mask)), held, filled)  # type: ignore[arg-type]
 
 
-def teachers_in(held: Any) -> Teachers:
+def teachers_in(held: Held) -> Teachers:
     """The teachers inside whatever a mechanism carries from round to round."""
     found: Teachers = next(part for part in jax.tree.leaves(held, is_leaf=_is_teachers) if _is_teachers(part))
     return found
 
 
-def put(held: Any, teachers: Teachers) -> Any:
+def put(held: Held, teachers: Teachers) -> Held:
+    """The held state with other teachers in it."""
     return jax.tree.map(lambda part: teachers if _is_teachers(part) else part, held, is_leaf=_is_teachers)
 
 
-def _is_teachers(part: Any) -> bool:
+def _is_teachers(part: object) -> bool:
     return isinstance(part, Teachers)
 
 
@@ -72,7 +76,15 @@ def watched(teachers: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 @eqx.filter_jit
-def used(mechanism: Any, dealt: Dealt, held: Any, query: Any, noise: Any, key: Any, whom: tuple[Any, ...]) -> Used:
+def used(
+    mechanism: Mechanism,
+    dealt: Dealt,
+    held: Held,
+    query: Query,
+    noise: Int[Array, "..."],
+    key: PRNGKeyArray,
+    whom: tuple[tuple[int, int], ...],
+) -> Used:
     """Which places of all shards move the new weights of the teachers `whom`, by reverse differentiation."""
 
     def learn(rows: Any, teachers: Teachers) -> Teachers:
@@ -83,7 +95,7 @@ def used(mechanism: Any, dealt: Dealt, held: Any, query: Any, noise: Any, key: A
     # A fixed direction without zeros: no coordinate's influence can hide.
     direction = 1.0 + jnp.arange(before.weight.shape[-1], dtype=jnp.float32) / before.weight.shape[-1]
 
-    def one(place: Int[Array, " two"]) -> tuple[Any, Any]:
+    def one(place: Int[Array, " two"]) -> tuple[Array, Array]:
         chosen = jnp.zeros(after.bias.shape).at[place[0], place[1]].set(1.0)
         rows, others = pull(Teachers(chosen[..., None] * direction[None, None, :], chosen))
         touched = jnp.abs(others.weight).sum(axis=-1) + jnp.abs(others.bias)

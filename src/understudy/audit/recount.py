@@ -56,6 +56,7 @@ def published_moments(gaps: Mapping[int, int], inverse_scale: float) -> list[flo
 
 
 def published_epsilon(moments: Sequence[float], delta: float) -> float:
+    """Epsilon from log moments: the smallest over the orders."""
     return min((alpha + math.log(1 / delta)) / order for order, alpha in zip(ORDERS, moments, strict=True))
 
 

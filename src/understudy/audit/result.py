@@ -33,6 +33,7 @@ class Bound:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Bound":
+        """Read what the audit file holds."""
         upper = data["upper"]
         return cls(
             kind=str(data["kind"]),
@@ -59,10 +60,12 @@ class Outcome:
     violated: bool  # a frequentist bound exceeds the claim
 
     def bound(self, kind: str) -> Bound | None:
+        """The bound of this kind, where it was computed."""
         return next((bound for bound in self.bounds if bound.kind == kind), None)
 
     @classmethod
     def from_dict(cls, data: Any) -> "Outcome":
+        """Read what the audit file holds."""
         return cls(
             threat=str(data["threat"]),
             attack=str(data["attack"]),
@@ -80,7 +83,7 @@ class AuditResult:
     """An audit of one method: the claim, what every attack found, and what it took."""
 
     method: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     epsilon: float  # the claim; infinite where nothing is claimed
     delta: float
     claim: str  # a sentence: what is claimed, per which unit
@@ -93,10 +96,13 @@ class AuditResult:
 
     @property
     def violated(self) -> bool:
+        """Whether any attack showed more than the claim allows."""
         return any(outcome.violated for outcome in self.outcomes)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"format": FORMAT} | strict(asdict(self)) | {"violated": self.violated}
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values; infinity is written as a word."""
+        plain = {name: strict(value) for name, value in asdict(self).items()}
+        return {"format": FORMAT, **plain, "violated": self.violated}
 
     @classmethod
     def from_dict(cls, data: Any) -> "AuditResult":
@@ -122,18 +128,20 @@ class AuditResult:
             raise UsageError("the audit is damaged: a field is missing or of the wrong kind") from None
 
     def save(self, path: str | Path) -> None:
+        """Write `audit.json` whole or not at all."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> "AuditResult":
+        """From a saved `audit.json`; anything else is a UsageError."""
         try:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
             raise UsageError(f"{str(path)!r} cannot be read as an audit") from None
 
 
-def strict(value: Any) -> Any:
+def strict(value: object) -> object:
     """Only what JSON has: infinities as the text "inf"."""
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"

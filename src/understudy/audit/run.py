@@ -34,8 +34,8 @@ from understudy.audit.threats import threat as threat_called
 from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.estimators import method as method_called
 from understudy.files import write_atomically
+from understudy.methods.registry import method as method_called
 from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table
@@ -71,6 +71,7 @@ class Task:
 
     @property
     def file(self) -> str:
+        """Where its scores are kept for a later run."""
         return f"batch-{self.number:04d}-{'with' if self.secret else 'without'}.npz"
 
 
@@ -79,7 +80,7 @@ def run_audit(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     threats: Sequence[str] = ("black-box",),
     attacks: Sequence[str] = ("querybased",),
     target: str | Pair = "worst-case",
@@ -173,6 +174,7 @@ def run_audit(
 
 # -- what is audited ------------------------------------------------------------------------------------------------------
 def make_pair(target: str, data: Any, schema: Schema | None, row: int | str | None) -> Pair:
+    """The pair of neighbouring tables: made up, or the user's table with and without one unit."""
     if target != RECORD:
         return made_up(target)
     if data is None or schema is None:
@@ -205,8 +207,9 @@ def find_row(
 
 
 def make_estimator(
-    method: str | Estimator, epsilon: float, delta: float, options: Mapping[str, Any] | None, pair: Pair
+    method: str | Estimator, epsilon: float, delta: float, options: Mapping[str, object] | None, pair: Pair
 ) -> Estimator:
+    """The method under attack with its options checked; an estimator is taken as it is."""
     if isinstance(method, Estimator):
         return method
     kind = method_called(method)
@@ -217,10 +220,12 @@ def make_estimator(
             raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
     if pair.name != RECORD and all(name in known for name in TINY_TABLE):
         chosen = TINY_TABLE | chosen
-    return kind(epsilon=epsilon, delta=delta, **chosen)
+    made: Estimator = kind(epsilon=epsilon, delta=delta, **chosen)
+    return made
 
 
 def claim_of(estimator: Estimator | None, pair: Pair, epsilon: float, delta: float) -> tuple[Claim, str]:
+    """What is claimed of the method, as numbers and in words."""
     if estimator is None:
         claim = Claim(epsilon, delta)
         return (
@@ -252,10 +257,11 @@ def plays(threats: Sequence[str], attacks: Sequence[str], external: bool) -> lis
 
 
 def weakest(needs: str) -> str:
+    """The weakest attacker that sees what an attack needs."""
     return {"table": "black-box", "artifact": "model-box"}.get(needs, "wall-box")
 
 
-def changed_options(estimator: Estimator) -> dict[str, Any]:
+def changed_options(estimator: Estimator) -> dict[str, object]:
     """Options that differ from the defaults, besides the budget."""
     default = type(estimator)().get_params()
     skip = ("epsilon", "delta", "seed")
@@ -290,6 +296,7 @@ def run_task(job: Job, task: Task) -> dict[str, np.ndarray]:
 
 
 def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
+    """Features of every attack for one batch of shadow fits."""
     pair, frame = job.pair, job.pair.side(task.secret)
     attacks = [attack_called(name) for name in job.attacks]
     if job.external is not None:
@@ -325,7 +332,9 @@ def with_size(features: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
 
 
 # -- resuming -------------------------------------------------------------------------------------------------------------
-def describe(job: Job, method: Any, epsilon: float, delta: float, runs: int, batch: int) -> dict[str, Any]:
+def describe(
+    job: Job, method: str | Estimator, epsilon: float, delta: float, runs: int, batch: int
+) -> dict[str, object]:
     """What must be the same for kept batches to be of use. The tables go in as a digest."""
     rows = [contents(side) for side in (job.pair.without, job.pair.with_)]
     return {
@@ -350,7 +359,7 @@ def contents(side: Side) -> bytes:
     return pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes()
 
 
-def settled_seed(job: Job, seed: int | None, described: dict[str, Any]) -> int:
+def settled_seed(job: Job, seed: int | None, described: dict[str, object]) -> int:
     """The seed of the audit: the one in the folder if it goes on there, else a new one, which is written down."""
     fresh = secrets.randbits(31) if seed is None else seed
     if job.folder is None:
@@ -368,6 +377,7 @@ def settled_seed(job: Job, seed: int | None, described: dict[str, Any]) -> int:
 
 
 def finished(job: Job, task: Task) -> bool:
+    """Whether an earlier run has kept the scores of this task."""
     path = None if job.folder is None else job.folder / task.file
     if path is None or not path.exists():
         return False
@@ -376,6 +386,7 @@ def finished(job: Job, task: Task) -> bool:
 
 
 def notes_of(job: Job, known: int) -> tuple[str, ...]:
+    """What a reader must know about how the runs were made."""
     notes = [f"{job.pair.name}: {job.pair.note}"]
     if job.external is None:
         notes.append(

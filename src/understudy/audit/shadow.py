@@ -18,22 +18,25 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import dp_accounting as dpa
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+from jaxtyping import Array, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
 from understudy.artifact import codec_of, draw, shares
-from understudy.audit.targets import Side
-from understudy.conversation import Generator
-from understudy.estimator import Estimator, Opening
+from understudy.audit.targets import Pair, Side
+from understudy.conversation import Generator, Hints, State
+from understudy.estimator import Estimator
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
-from understudy.marginals import Marginals
+from understudy.measure.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.blocks import Blocks
-from understudy.private.rounds import STEP, advance_together, program, stack
+from understudy.private.rounds import STEP, Data, advance_together, program, stack
 from understudy.private.sampling import Units
+from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
@@ -61,6 +64,7 @@ class Tables:
     kept: PrivateTable | None = None
 
     def fresh(self) -> PrivateTable:
+        """The private table of the next fit; with units it is dealt anew."""
         if self.schema.unit is not None:  # which rows of a unit are kept is drawn anew for every fit
             return PrivateTable(self.frame, self.schema)
         if self.kept is None:
@@ -77,14 +81,14 @@ class Brief(Curator):
 
     __slots__ = ()
 
-    def _release(self, purpose: str, event: Any, compute: Callable[[], Any]) -> Any:
+    def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:
         value = super()._release(purpose, event, compute)
         if self._ledger._counts == self._ledger.plan.announced():
             raise Enough
         return value
 
 
-def opens_rounds(estimator: Estimator, pair: Any, plan: Plan) -> bool:
+def opens_rounds(estimator: Estimator, pair: Pair, plan: Plan) -> bool:
     """Whether the method asks in rounds: tried on the table without the target."""
     curator = Curator(KeptTable(pair.without, pair.schema), pair.schema, Ledger(plan), SeededNoise(0))
     return open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))[2].mechanism is not None
@@ -141,7 +145,7 @@ def open_fit(
     return Opened(resolved, counts, opening, curator.transcript, conversation)
 
 
-def with_spare_places(data: Any) -> Any:
+def with_spare_places(data: Data) -> Data:
     """Units of no rows, up to a multiple of `STEP`: they never take part, and both tables of a pair get the same shapes."""
     if not isinstance(data, Units):
         return data
@@ -193,7 +197,7 @@ def shadow_fits(
 
 def groups(opened: Sequence[Opened]) -> list[list[int]]:
     """Positions of fits that can share one compiled program."""
-    found: dict[Any, list[int]] = {}
+    found: dict[tuple[object, ...], list[int]] = {}
     for number, one in enumerate(opened):
         shapes = tuple(np.shape(leaf) for leaf in jax.tree.leaves(one.opening.hints))
         mechanism = one.opening.mechanism
@@ -208,13 +212,13 @@ def filled_up(group: list[int], size: int) -> list[int]:
     return group + group[-1:] * (size - len(group))
 
 
-def run_group(opened: Sequence[Opened], key: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def run_group(opened: Sequence[Opened], key: PRNGKeyArray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Initial states, rounds and the part of the states that an artifact keeps, stacked."""
     generator = opened[0].opening.generator
     key_init, key_rounds = jax.random.split(key)
     hints = stack([as_arrays(one.opening.hints) for one in opened])
     states = init_all(generator, jax.random.split(key_init, len(opened)), hints)
-    info: dict[str, Any] = {}
+    info: dict[str, Array] = {}
     if opened[0].conversation is not None:
         conversations = [one.conversation for one in opened]
         keys = jax.random.split(key_rounds, len(opened))
@@ -224,22 +228,25 @@ def run_group(opened: Sequence[Opened], key: Any) -> tuple[dict[str, np.ndarray]
 
 
 @partial(jax.jit, static_argnums=0)
-def init_all(generator: Generator, keys: Any, hints: Any) -> Any:
+def init_all(generator: Generator, keys: Array, hints: Hints) -> State:
+    """Initial states of all fits at once."""
     return jax.vmap(generator.init)(keys, hints)
 
 
 @partial(jax.jit, static_argnums=0)
-def draw_all(generator: Generator, weights: Any, classes: Any, keys: Any) -> Any:
-    return jax.vmap(lambda *one: draw(generator, *one))(weights, classes, keys)
+def draw_all(generator: Generator, weights: dict[str, Any], classes: Array, keys: Array) -> Array:
+    """Encoded rows of all fits at once."""
+    rows: Array = jax.vmap(lambda *one: draw(generator, *one))(weights, classes, keys)
+    return rows
 
 
 def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd.DataFrame]:
     """`rows` generated rows of every fit: drawn together, decoded together, as `Model.sample` would."""
     seed = secrets.randbits(32) if seed is None else seed
     rng, key = np.random.default_rng(seed), public_key(seed)
-    encoded: list[Any] = [None] * len(fitted)
+    encoded: dict[int, np.ndarray] = {}
     classes = [rng.choice(len(counts), rows, p=shares(tuple(counts))).astype(np.int32) for counts in fitted.counts]
-    together: dict[Any, list[int]] = {}
+    together: dict[Generator, list[int]] = {}
     for number, generator in enumerate(fitted.generators):
         together.setdefault(generator, []).append(number)
     for number, (generator, group) in enumerate(together.items()):
@@ -250,11 +257,12 @@ def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd
         for place, i in enumerate(group):
             marginals = fitted.marginals[i]
             encoded[i] = found[place] if marginals is None else marginals.from_uniform(found[place])
-    return decode_together(fitted, encoded, classes)
+    return decode_together(fitted, [encoded[i] for i in range(len(fitted))], classes)
 
 
 def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.ndarray]) -> list[pd.DataFrame]:
-    tables: list[Any] = [None] * len(encoded)
+    """Decode fits that resolved to the same schema in one go."""
+    tables: dict[int, pd.DataFrame] = {}
     same: dict[str, list[int]] = {}
     for number, resolved in enumerate(fitted.resolved):
         same.setdefault(resolved.fingerprint(), []).append(number)
@@ -264,7 +272,7 @@ def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.
         stops = np.cumsum([len(encoded[i]) for i in group])
         for i, stop in zip(group, stops, strict=True):
             tables[i] = whole.iloc[stop - len(encoded[i]) : stop].reset_index(drop=True)
-    return tables
+    return [tables[i] for i in range(len(encoded))]
 
 
 def one_at_a_time(estimator: Estimator, frame: Side, schema: Schema, count: int, noise: NoiseSource) -> Fitted:

@@ -51,18 +51,22 @@ class Pair:
     note: str
 
     def side(self, secret: int) -> Side:
+        """The table with the target for 1, without it for 0."""
         return self.with_ if secret else self.without
 
 
 def zeros_and_ones(zeros: int, ones: int) -> pd.DataFrame:
+    """A binary table of rows of zeros and rows of ones."""
     return pd.DataFrame({name: np.repeat(np.array([0, 1], np.int64), [zeros, ones]) for name in NAMES})
 
 
 def binary_columns() -> tuple[Column, ...]:
+    """Three columns of 0 and 1."""
     return tuple(Column(name=name, kind="categorical", categories=(0, 1)) for name in NAMES)
 
 
 def worst_case() -> Pair:
+    """A record unlike all others, which are alike."""
     note = f"{OTHERS} records (0, 0, 0) against the same plus (1, 1, 1)"
     return Pair(
         Schema(columns=binary_columns()), zeros_and_ones(OTHERS, 0), zeros_and_ones(OTHERS, 1), "worst-case", note
@@ -70,17 +74,20 @@ def worst_case() -> Pair:
 
 
 def lonely() -> Pair:
+    """The target is the whole table."""
     schema = Schema(columns=binary_columns())
     return Pair(schema, zeros_and_ones(0, 0), zeros_and_ones(0, 1), "lonely", "no record against the record (1, 1, 1)")
 
 
 def corner() -> Pair:
+    """The target is the whole table and lies at every upper bound: the largest it can be after clipping."""
     schema = Schema(columns=tuple(Column(name=name, kind="continuous", lower=-1.0, upper=1.0) for name in NAMES))
     with_ = pd.DataFrame({name: [1.0] for name in NAMES})
     return Pair(schema, with_[:0], with_, "corner", "no record against one at the upper bound of every column")
 
 
 def rare_class() -> Pair:
+    """The target is alone in its class."""
     note = f"{OTHERS} records (0, 0, 0) of class 0 against the same plus (1, 1, 1), the only one of class 1"
     schema = Schema(
         columns=(*binary_columns(), Column(name="label", kind="categorical", categories=(0, 1))), label="label"
@@ -92,6 +99,7 @@ def rare_class() -> Pair:
 
 
 def numeric() -> Pair:
+    """As worst-case, with numbers in the place of categories."""
     schema = Schema(columns=tuple(Column(name=name, kind="integer", lower=0, upper=1) for name in NAMES))
     return replace(
         worst_case(), schema=schema, name="numeric", note="worst-case, with whole numbers between public bounds 0 and 1"
@@ -99,6 +107,7 @@ def numeric() -> Pair:
 
 
 def person() -> Pair:
+    """The target is a unit of many rows."""
     many = ROWS_OF_A_PERSON
     note = f"{OTHERS} persons with a record (0, 0, 0) each against the same plus a person with {many} records (1, 1, 1)"
     columns = (*binary_columns(), Column(name="who", kind="identifier", dtype="int64"))

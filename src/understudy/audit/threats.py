@@ -16,6 +16,8 @@ from understudy.errors import UsageError
 
 @dataclass(frozen=True)
 class Threat:
+    """A kind of attacker: what it sees, by name and in words."""
+
     name: str
     sees: tuple[str, ...]
     words: str
@@ -28,6 +30,7 @@ THREATS = {threat.name: threat for threat in (BLACK_BOX, MODEL_BOX, WALL_BOX)}
 
 
 def threat(name: str) -> Threat:
+    """The threat model of this name."""
     if name not in THREATS:
         raise UsageError(f"--threat {name!r} is unknown; choose one of {', '.join(THREATS)}")
     return THREATS[name]

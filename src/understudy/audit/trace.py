@@ -19,20 +19,24 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger
 from understudy.accounting.events import flatten
 from understudy.artifact import versions
 from understudy.audit import recount
 from understudy.audit.inside import deal, losses, teachers_in, used, watched
+from understudy.conversation import Answer, Generator, Query, State
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.estimators import method as method_called
 from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
-from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.methods.registry import method as method_called
+from understudy.private import Curator, Mechanism, PrivateTable, SecureNoise
 from understudy.private.digest import digest
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.private.noise import IntArray
+from understudy.private.rounds import Data, Held
 from understudy.schema import Schema
 
 FORMAT = "understudy trace 1"
@@ -55,6 +59,8 @@ class TeacherRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
+    """One thing looked for in a trace, and what was found."""
+
     name: str
     passed: bool
     detail: str
@@ -62,8 +68,10 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
+    """What happened inside the wall: rows seen, losses, and the accountant beside a second calculation."""
+
     method: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     epsilon: float
     delta: float
     rounds: int
@@ -77,9 +85,11 @@ class Trace:
 
     @property
     def passed(self) -> bool:
+        """Whether all checks found what they should."""
         return all(check.passed for check in self.checks)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values, with the warning that belongs to every trace."""
         plain = asdict(self) | {"options": {name: str(value) for name, value in self.options.items()}}
         return {"format": FORMAT, "warning": WARNING} | plain | {"passed": self.passed}
 
@@ -91,7 +101,7 @@ def trace(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
@@ -172,7 +182,8 @@ def trace(
     )
 
 
-def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[str, Any]) -> Estimator:
+def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[str, object]) -> Estimator:
+    """The method with its options checked, with few teachers unless told otherwise."""
     kind = method_called(method)
     known = kind().get_params()
     for name in options:
@@ -184,17 +195,22 @@ def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[s
 
 
 @eqx.filter_jit
-def ask(generator: Any, state: Any, key: Any) -> Any:
+def ask(generator: Generator, state: State, key: PRNGKeyArray) -> Query:
+    """The generator's next question."""
     return generator.query(state, key)
 
 
 @eqx.filter_jit
-def answer(mechanism: Any, data: Any, held: Any, query: Any, noise: Any, secret: Any) -> Any:
+def answer(
+    mechanism: Mechanism, data: Data, held: Held, query: Query, noise: Int[Array, "..."], secret: PRNGKeyArray
+) -> tuple[Held, Answer]:
+    """What the mechanism answers with this noise."""
     return mechanism.answer(data, held, query, noise, secret)
 
 
 @eqx.filter_jit
-def learn(generator: Any, state: Any, query: Any, answered: Any, key: Any) -> Any:
+def learn(generator: Generator, state: State, query: Query, answered: Answer, key: PRNGKeyArray) -> State:
+    """The generator's state after an answer."""
     return generator.update(state, query, answered, key)[0]
 
 
@@ -209,11 +225,13 @@ class Spending:
         if not self.published:
             self.note(0, None)
 
-    def charge(self, done: int, tape: Any) -> None:
+    def charge(self, done: int, tape: IntArray) -> None:
+        """Charge the next rounds before they run."""
         event = self.mechanism.event(len(tape))
         self.ledger.charge(self.purpose, event, token=f"rounds from {done}", digest=digest(tape))
 
-    def note(self, done: int, held: Any) -> None:
+    def note(self, done: int, held: Held) -> None:
+        """Write down what is spent after so many rounds, by both calculations."""
         if self.published:
             ours = recount.published_epsilon(self._alpha(held), self.delta)
             again = recount.published_epsilon(self._again(), self.delta)
@@ -222,20 +240,23 @@ class Spending:
         events = flatten([charge.event for charge in self.ledger.spent])
         self.points.append((done, self.ledger.epsilon_spent, recount.epsilon(events, self.delta)))
 
-    def exhausted(self, held: Any) -> bool:
+    def exhausted(self, held: Held) -> bool:
+        """Whether the published accountant would stop here; ours never starts what it cannot pay."""
         return self.published and bool(self.mechanism.exhausted(held))
 
-    def moments(self, held: Any) -> tuple[tuple[int, float, float], ...]:
+    def moments(self, held: Held) -> tuple[tuple[int, float, float], ...]:
+        """Log moments by order, held and computed again; of the published accountant only."""
         return tuple(zip(recount.ORDERS, self._alpha(held), self._again(), strict=True)) if self.published else ()
 
-    def _alpha(self, held: Any) -> list[float]:
-        return np.asarray(held[1], float).tolist()
+    def _alpha(self, held: Held) -> list[float]:
+        return [float(moment) for moment in np.asarray(held[1], float)]
 
     def _again(self) -> list[float]:
         return recount.published_moments(self.gaps, self.mechanism.inverse_scale)
 
 
 def told(whom: tuple[tuple[int, int], ...], numbers: np.ndarray, seen: list[set[int]]) -> tuple[TeacherRows, ...]:
+    """Per teacher: rows dealt to it, rows it saw, rows another teacher saw too."""
     often = Counter(row for rows in seen for row in rows)
     return tuple(
         TeacherRows(
@@ -258,6 +279,7 @@ def torn_units(whom: tuple[tuple[int, int], ...], seen: list[set[int]], units: n
 
 
 def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, looks: int, torn: int) -> Check:
+    """Every row is seen by one teacher, always the same, and teachers do not depend on each other."""
     shared = sum(one.shared for one in teachers)
     wrong = []
     if shared:
@@ -290,6 +312,7 @@ def check_losses(curve: list[tuple[int, float, float]], teachers: tuple[TeacherR
 def check_accountant(
     points: list[tuple[int, float, float | None]], moments: tuple[tuple[int, float, float], ...]
 ) -> Check:
+    """What was charged agrees with a calculation that shares no code with it."""
     pairs = [(ours, again) for _, ours, again in points if again is not None]
     pairs += [(held, again) for _, held, again in moments]
     pairs = [(ours, again) for ours, again in pairs if max(ours, again) > 1e-9]

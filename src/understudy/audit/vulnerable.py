@@ -45,7 +45,7 @@ def most_vulnerable(
 
 def one_per_unit(frame: pd.DataFrame, schema: Schema, candidates: int) -> list[int]:
     """Remote rows, at most one of each unit."""
-    rows = remote_rows(frame, schema, len(frame)).tolist()
+    rows: list[int] = remote_rows(frame, schema, len(frame)).tolist()
     if schema.unit is None:
         return rows[:candidates]
     first: dict[object, int] = {}

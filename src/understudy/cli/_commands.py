@@ -39,6 +39,7 @@ class LazyGroup(TyperGroup):
                 self.commands[name] = TyperCommand(name, help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Import the file of the command that was typed."""
         if args[0] in MOVED:
             raise UsageError(MOVED[args[0]])
         name, found, rest = super().resolve_command(ctx, args)

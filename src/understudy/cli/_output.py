@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from understudy.errors import UsageError
 
+Value = TypeVar("Value")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there already.")]
 
 
-def show(data: Mapping[str, Any], text: Callable[[], Any], as_json: bool) -> None:
+def show(data: Mapping[str, object], text: Callable[[], object], as_json: bool) -> None:
     """Print `data` as JSON, or call `text` and print what it returns (a string or a Rich renderable)."""
     if as_json:
         typer.echo(json.dumps(plain(data), ensure_ascii=False, indent=2, allow_nan=False))
@@ -33,7 +34,7 @@ def show(data: Mapping[str, Any], text: Callable[[], Any], as_json: bool) -> Non
         Console(soft_wrap=False).print(content)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Only what JSON knows: infinities become strings, arrays lists, paths text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -48,7 +49,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def yaml_value(text: str) -> Any:
+def yaml_value(text: str) -> object:
     """A value as one would write it in YAML, with `1e-5` read as the number it is."""
     import yaml
 
@@ -59,7 +60,7 @@ def yaml_value(text: str) -> Any:
     return numeric(value)
 
 
-def numeric(value: Any) -> Any:
+def numeric(value: object) -> object:
     """YAML 1.1 reads `1e-5` (no point) as text; people mean a number."""
     if isinstance(value, str):
         try:
@@ -69,9 +70,9 @@ def numeric(value: Any) -> Any:
     return value
 
 
-def settings(pairs: Sequence[str]) -> dict[str, Any]:
+def settings(pairs: Sequence[str]) -> dict[str, object]:
     """`--set teachers=500 --set noise=laplace` as a dictionary."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name.strip():
@@ -137,7 +138,8 @@ def options(*names: str) -> Iterator[None]:
         raise UsageError(as_options(str(error), *names)) from None
 
 
-def need(name: str, value: Any, advice: str) -> Any:
+def need(name: str, value: Value | None, advice: str) -> Value:
+    """The value, or a sentence that says which option is missing and where it comes from."""
     if value is None:
         raise UsageError(f"{name} is missing; {advice}")
     return value

@@ -44,7 +44,7 @@ class Request:
     delta: float
     seed: int | None
     out: Path | None
-    options: dict[str, Any]
+    options: dict[str, object]
 
 
 def request(
@@ -86,11 +86,16 @@ def request(
 
 
 def resolve(wanted: Request, schema: Any, rows: int | None = None) -> tuple[Request, Any]:
-    """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read)."""
-    from understudy.adviser import AUTO, advise
+    """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
-    advice = advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
-    return (replace(wanted, method=advice.method) if wanted.method == AUTO else wanted), advice
+    Who names a method is not advised: the request is as it was, and the advice None.
+    """
+    from understudy import adviser
+
+    if wanted.method != adviser.AUTO:
+        return wanted, None
+    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
+    return replace(wanted, method=advice.method), advice
 
 
 def estimator(wanted: Request) -> Any:
@@ -114,7 +119,7 @@ def estimator(wanted: Request) -> Any:
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}
 
 
-def check_type(name: str, value: Any, hint: Any) -> None:
+def check_type(name: str, value: object, hint: Any) -> None:
     """Refuse a value that the option's annotation does not admit, in words. Ranges are the method's own business."""
     choices: list[str] = []
     for part in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):

@@ -1,12 +1,14 @@
 """`understudy audit`: attack a method to check its claim; `understudy audit trace` looks inside the wall, on public data."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from understudy.audit.result import AuditResult
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
 from understudy.cli._progress import bar
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
@@ -117,6 +119,7 @@ def audit(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Attack a method, or a tool's command, on a pair of tables and print what its claim is worth."""
     if context.invoked_subcommand is not None:
         return
     claimed = need("--epsilon", epsilon, "name the claim to check, e.g. --epsilon 1")
@@ -202,12 +205,14 @@ def default_threats(attacks: list[str]) -> list[str]:
 
 
 def load_schema(path: Path) -> Any:
+    """Read a schema file; the import waits until it is needed."""
     from understudy.schema import Schema
 
     return Schema.load(path)
 
 
 def cores() -> int:
+    """Processors this process may use."""
     from understudy.parallel import cores as count
 
     return count()
@@ -223,7 +228,7 @@ def name_of(command: str) -> str:
     return f"external command {Path(plain[-1]).name}" if plain else "external command"
 
 
-def steps(advance: Any) -> Any:
+def steps(advance: Callable[[int], None]) -> Callable[[dict[str, Any]], None]:
     """Turn the audit's reports into steps of the bar."""
     seen = 0
 
@@ -236,7 +241,7 @@ def steps(advance: Any) -> Any:
     return tell
 
 
-def write(result: Any, out: Path) -> list[Path]:
+def write(result: AuditResult, out: Path) -> list[Path]:
     """audit.json and audit.html, each whole or not at all."""
     from understudy.report import audit_page
 
@@ -246,7 +251,7 @@ def write(result: Any, out: Path) -> list[Path]:
     return [path, audit_page.write(path, out / "audit.html")]
 
 
-def text(result: Any, files: list[Path]) -> str:
+def text(result: AuditResult, files: list[Path]) -> str:
     """The findings as plain lines; what was not found is not called anything else."""
     lines = [f"claim: {result.claim}", ""]
     for outcome in result.outcomes:
@@ -333,6 +338,7 @@ def trace(
 
 
 def write_trace(found: Any, out: Path) -> list[Path]:
+    """Write `trace.json` and its page."""
     import json
 
     from understudy.files import write_atomically
@@ -343,6 +349,7 @@ def write_trace(found: Any, out: Path) -> list[Path]:
 
 
 def trace_text(found: Any, files: list[Path], seconds: float) -> str:
+    """The checks of a trace as lines for the terminal."""
     lines = ["research on public data: this shows what the wall is there to hide", ""]
     lines += [
         f"{'as it should be' if check.passed else 'WRONG          '}  {check.name}: {check.detail}"

@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,8 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 
 
 
 class Form(StrEnum):
+    """How a certificate is printed."""
+
     text = "text"
     json = "json"
     registry = "registry"
@@ -54,10 +56,10 @@ def verify(model: Model, as_json: AsJson = False) -> None:
     from understudy.accounting.certificate import verify as findings_of
 
     findings = list(findings_of(model))
-    holds = all(_ok(finding) for finding in findings)
+    holds = all(finding.ok for finding in findings)
     show(
-        {"holds": holds, "findings": [_as_dict(finding) for finding in findings]},
-        lambda: "\n".join([*(_line(finding) for finding in findings), _verdict(holds)]),
+        {"holds": holds, "findings": [{"ok": f.ok, "check": f.check, "detail": f.detail} for f in findings]},
+        lambda: "\n".join([*(_line(f.ok, f.check, f.detail) for f in findings), _verdict(holds)]),
         as_json,
     )
     if not holds:
@@ -68,13 +70,5 @@ def _verdict(holds: bool) -> str:
     return "The certificate holds." if holds else "The certificate does NOT hold."
 
 
-def _ok(finding: Any) -> bool:
-    return bool(finding.ok)
-
-
-def _as_dict(finding: Any) -> dict[str, Any]:
-    return {"ok": _ok(finding), "check": finding.check, "detail": finding.detail}
-
-
-def _line(finding: Any) -> str:
-    return f"{'ok    ' if _ok(finding) else 'FAILED'}  {finding.check}: {finding.detail}"
+def _line(ok: bool, check: str, detail: str) -> str:
+    return f"{'ok    ' if ok else 'FAILED'}  {check}: {detail}"

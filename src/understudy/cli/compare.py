@@ -36,6 +36,7 @@ def compare(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Fit several methods under one budget and show the models side by side."""
     for option, path in (("FILE", file), ("--schema", schema), ("--real", real)):
         if path is not None and not path.is_file():
             raise UsageError(f"{option} {str(path)!r}: there is no such file")
@@ -60,6 +61,7 @@ def compare(
 
 
 def table(found: Any) -> Any:
+    """Methods, models and scores as a table for the terminal."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

@@ -35,6 +35,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="Fixes public randomness and the split.")] = 0,
     as_json: AsJson = False,
 ) -> None:
+    """Fit, sample, evaluate and report on a public table."""
     try:
         from understudy.demo import load
 
@@ -80,7 +81,7 @@ def _step(words: list[str], as_json: bool) -> None:
         typer.echo()
 
 
-def _compare(model: Path, train: Any, test: Any, synthetic: Path) -> dict[str, Any]:
+def _compare(model: Path, train: Any, test: Any, synthetic: Path) -> dict[str, object]:
     """Train on real and on synthetic rows, test on persons that were held out."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score

@@ -11,6 +11,7 @@ import typer
 
 from understudy.cli._output import AsJson, Overwrite, Quiet, show, writable_folder
 from understudy.errors import UsageError
+from understudy.evaluate.result import Evaluation, Summary, Utility
 
 app = typer.Typer()
 
@@ -52,6 +53,7 @@ def evaluate(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Compare synthetic rows with held-out real ones and write the result and its pages."""
     for option, path in (
         ("--real", real),
         ("--schema", schema),
@@ -98,7 +100,7 @@ def evaluate(
         show({}, lambda: summary(result, files), False)
 
 
-def read_certificate(folder: Path | None) -> dict[str, Any] | None:
+def read_certificate(folder: Path | None) -> dict[str, object] | None:
     """The certificate a model folder carries, as it stands there."""
     if folder is None:
         return None
@@ -116,6 +118,7 @@ def read_certificate(folder: Path | None) -> dict[str, Any] | None:
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
+    """`28x28` or `32x32x3` as numbers."""
     if text is None:
         return None
     parts = text.lower().split("x")
@@ -129,7 +132,7 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def summary(result: Any, files: list[Path]) -> str:
+def summary(result: Evaluation, files: list[Path]) -> str:
     """The figures one looks for first, as plain text."""
     lines = [result.header.banner, ""]
     if result.utility is not None:
@@ -152,7 +155,7 @@ def summary(result: Any, files: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _utility(utility: Any) -> list[str]:
+def _utility(utility: Utility) -> list[str]:
     headline = utility.metrics[0]
     names = [m.model for m in utility.settings[0].models]
     lines = [f"{headline:14s}" + "".join(f"{'setting ' + s.name:>18s}" for s in utility.settings)]
@@ -169,11 +172,11 @@ def _utility(utility: Any) -> list[str]:
     return [*lines, ""]
 
 
-def _mean(figure: Any, digits: int = 3) -> str:
+def _mean(figure: Summary, digits: int = 3) -> str:
     return "-" if figure.mean is None else f"{figure.mean:.{digits}f}"
 
 
-def _spread(figure: Any) -> str:
+def _spread(figure: Summary) -> str:
     if figure.mean is None:
         return "-"
     return f"{figure.mean:.4f}" + (f" (sd {figure.sd:.3f})" if figure.sd is not None else "")

@@ -37,6 +37,7 @@ def fit(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
+    """Fit a method to a table and write the model folder."""
     if not_private and epsilon is None:
         epsilon = UNUSED  # references have no budget
     wanted = request(

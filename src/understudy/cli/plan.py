@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from understudy.cli._output import AsJson, show
 from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, estimator, request, resolve
@@ -25,6 +26,7 @@ def plan(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
+    """Print what a fit would ask, what each answer costs, and what to expect of it."""
     wanted = request(config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs)
     from rich.console import Group
 
@@ -33,20 +35,24 @@ def plan(
     loaded = Schema.load(wanted.schema)
     resolved, advice = resolve(wanted, loaded, rows)
     made = estimator(resolved).plan(loaded, rows=rows)
-    show(summary(made) | {"advice": advice.to_dict()}, lambda: Group(table(made), *recommendation(advice)), as_json)
+    said = {} if advice is None else {"advice": advice.to_dict()}
+    show(summary(made) | said, lambda: Group(table(made), *recommendation(advice)), as_json)
 
 
-def recommendation(advice: Any) -> list[Any]:
-    """Which method the adviser would take, whatever was asked for."""
+def recommendation(advice: Any) -> list[RenderableType]:
+    """Which method the adviser took and why, where it was asked."""
+    if advice is None:
+        return []
     from rich.text import Text
 
     style = "" if advice.useful else "bold red"
     return [Text(), Text("Which method?", style="bold"), Text(advice.lines()[0]), Text(advice.lines()[1], style=style)]
 
 
-def summary(made: Any) -> dict[str, Any]:
+def summary(made: Any) -> dict[str, object]:
     """The plan as JSON, with the recomputed total and shares beside the announced events."""
-    return made.to_dict() | {
+    return {
+        **made.to_dict(),
         "epsilon_planned": made.epsilon,
         "shares": [
             {"purpose": purpose, "share": share, "epsilon_alone": alone} for purpose, share, alone in made.shares()
@@ -54,7 +60,7 @@ def summary(made: Any) -> dict[str, Any]:
     }
 
 
-def table(made: Any) -> Any:
+def table(made: Any) -> RenderableType:
     """The plan for people: costs first, then the recipe, then the verdict."""
     from rich.console import Group
     from rich.table import Table
@@ -82,7 +88,7 @@ def table(made: Any) -> Any:
         recipe.add_row(name, value)
 
     budget = f"budget: epsilon {made.budget.epsilon:g}, delta {made.budget.delta:g}; protects {made.unit}"
-    parts: list[Any] = [costs, Text(), Text(budget), Text(), recipe]
+    parts: list[RenderableType] = [costs, Text(), Text(budget), Text(), recipe]
     if not made.valid:
         parts += [Text(), Text(f"NOT A VALID GUARANTEE: {made.void_reason}", style="bold red")]
     if made.notes:
@@ -90,7 +96,7 @@ def table(made: Any) -> Any:
     return Group(*parts)
 
 
-def flat(parameters: Any, prefix: str = "") -> list[tuple[str, str]]:
+def flat(parameters: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Nested settings as lines of a table."""
     lines: list[tuple[str, str]] = []
     for name, value in parameters.items():
@@ -101,7 +107,7 @@ def flat(parameters: Any, prefix: str = "") -> list[tuple[str, str]]:
     return lines
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):

@@ -10,6 +10,8 @@ from understudy.cli._output import AsJson, show
 
 
 class Kind(StrEnum):
+    """Which pages are drawn."""
+
     internal = "internal"
     release = "release"
     both = "both"

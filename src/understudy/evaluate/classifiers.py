@@ -149,6 +149,8 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
+    """What one fitted model scored on every test set, with its groups, remarks and time."""
+
     scores: Mapping[str, dict[str, float | None]]  # test set -> metric -> value
     groups: Mapping[str, dict[str, list[dict[str, float | None]]]]  # test set -> grouping -> per group
     notes: tuple[str, ...]

@@ -21,6 +21,8 @@ _CUT = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
+    """How one column of the table becomes columns of a design matrix."""
+
     column: str
     onehot: tuple[int, ...] | None  # category indices with an own column; None: numeric
     rest: bool = False  # one more column for all other categories
@@ -32,6 +34,7 @@ class Feature:
 
     @property
     def width(self) -> int:
+        """Columns it takes in the design matrix."""
         own = 1 if self.onehot is None or self.binary else len(self.onehot) + self.rest
         return own + self.flag
 
@@ -44,6 +47,7 @@ class Features:
 
     @property
     def width(self) -> int:
+        """Columns of the design matrix."""
         return sum(f.width for f in self.features)
 
     @property
@@ -52,6 +56,7 @@ class Features:
         return tuple(f.column for f in self.features for _ in range(f.width))
 
     def apply(self, table: Table) -> np.ndarray:
+        """The design matrix of a table."""
         out = np.zeros((table.rows, self.width), dtype=np.float64)
         at = 0
         for feature in self.features:

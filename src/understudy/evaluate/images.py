@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.condition import Where, parse_where
 from understudy.errors import UsageError
 from understudy.evaluate.result import Images, Summary
 from understudy.evaluate.settings import Target
@@ -54,6 +55,7 @@ def compare(
     seed: int,
     epochs: int = EPOCHS,
 ) -> Images:
+    """Accuracy of the same network trained on real and on each synthetic table, with both grids."""
     target = Target.of(schema)
     if target is None or target.task == "numeric":
         raise UsageError("--image-shape needs a class label in the schema: the CNN predicts it")
@@ -88,6 +90,7 @@ def compare(
 
 
 def synthetic_grid(table: Table, schema: Schema, shape: Shape) -> str:
+    """A grid of synthetic pictures, one class a row, as base64 PNG."""
     target = Target.of(schema)
     assert target is not None
     usable = table.take(target.usable(table))
@@ -105,14 +108,14 @@ def grid(images: np.ndarray, classes: np.ndarray, count: int, columns: int = GRI
     return base64.b64encode(png(sheet)).decode("ascii")
 
 
-def sample_grid(model: Any, rows: int, seed: int | None, where: Any) -> tuple[int, bytes]:
+def sample_grid(model: Any, rows: int, seed: int | None, where: Where) -> tuple[int, bytes]:
     """A PNG of images drawn from a fitted model, one class a row, as many columns as `rows` fills; and how many there are."""
     schema = model.resolved
     pictures = [column for column in schema.columns if column.kind == "image"]
     if len(pictures) != 1:
         raise UsageError("a .png grid needs a model with one image column; write .parquet or .csv")
-    classes = model.codec.class_values
-    labels = [value for value in classes if where is None or str(value) == str(next(iter(where.values())))]
+    wanted, classes = parse_where(where, model.codec.schema), model.codec.class_values
+    labels = classes if wanted is None else (classes[wanted],)
     if rows < len(labels):
         raise UsageError(f"--rows {rows} is less than one image for each of {len(labels)} classes")
     columns, tiles, drawn = rows // len(labels), [], []
@@ -201,22 +204,27 @@ def _programs() -> tuple[Any, Any, Any]:
     import equinox as eqx
     import jax
     import optax
+    from jaxtyping import Array, Float, PRNGKeyArray
 
     optimiser = optax.adam(RATE)
 
-    def loss(net: Any, inputs: Any, targets: Any, key: Any) -> Any:
+    def loss(net: eqx.nn.Sequential, inputs: Array, targets: Array, key: PRNGKeyArray) -> Float[Array, ""]:
         outputs = jax.vmap(net)(inputs, key=jax.random.split(key, len(inputs)))
-        return optax.softmax_cross_entropy_with_integer_labels(outputs, targets).mean()
+        found: Array = optax.softmax_cross_entropy_with_integer_labels(outputs, targets).mean()
+        return found
 
     @eqx.filter_jit
-    def step(net: Any, opt: Any, inputs: Any, targets: Any, key: Any) -> tuple[Any, Any]:
+    def step(
+        net: eqx.nn.Sequential, opt: optax.OptState, inputs: Array, targets: Array, key: PRNGKeyArray
+    ) -> tuple[eqx.nn.Sequential, optax.OptState]:
         gradient = eqx.filter_grad(loss)(net, inputs, targets, key)
         updates, opt = optimiser.update(gradient, opt)
         return eqx.apply_updates(net, updates), opt
 
     @eqx.filter_jit
-    def predict(net: Any, inputs: Any) -> Any:
-        return jax.vmap(net)(inputs).argmax(axis=1)
+    def predict(net: eqx.nn.Sequential, inputs: Array) -> Array:
+        found: Array = jax.vmap(net)(inputs).argmax(axis=1)
+        return found
 
     return step, predict, optimiser
 

@@ -49,6 +49,7 @@ class Summary:
 
     @classmethod
     def of(cls, runs: Sequence[float | None], higher_is_better: bool = True) -> "Summary":
+        """From single runs; what is not finite counts as not measured."""
         kept = tuple(None if r is None or not math.isfinite(r) else float(r) for r in runs)
         known = [r for r in kept if r is not None]
         if not known:
@@ -67,6 +68,8 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
+    """What was compared, with which settings, when and by which versions."""
+
     created: str  # ISO 8601, UTC
     test_rows: int  # held-out real rows
     train_rows: int | None  # real training rows; None when not given
@@ -82,7 +85,7 @@ class Header:
     metrics: tuple[str, ...]  # families that were computed
     models: tuple[str, ...]
     versions: dict[str, str]
-    certificate: dict[str, Any] | None  # the face of the generator's certificate, as its artifact states it
+    certificate: dict[str, object] | None  # the face of the generator's certificate, as its artifact states it
     seconds: float
     private: bool = False  # always False
     banner: str = BANNER
@@ -130,6 +133,8 @@ class RankingAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Utility:
+    """Predictive models in settings A, B and C, and how well they are ranked."""
+
     task: str  # binary | multiclass | numeric
     metrics: tuple[str, ...]  # names in order; the first is the headline
     higher_is_better: dict[str, bool]
@@ -160,6 +165,8 @@ class Histogram:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnShape:
+    """One column's distribution, real beside synthetic."""
+
     column: str
     kind: str
     measure: str  # "total variation" or "kolmogorov-smirnov"
@@ -177,6 +184,8 @@ class ColumnShape:
 
 @dataclass(frozen=True, kw_only=True)
 class MarginalError:
+    """How far the joint distribution of one set of columns is off."""
+
     columns: tuple[str, ...]
     distance: float  # total variation between the binned joint distributions, mean over samples
 
@@ -224,6 +233,8 @@ class Propensity:
 
 @dataclass(frozen=True, kw_only=True)
 class Violation:
+    """A rule of the schema that synthetic rows break, and how many do."""
+
     column: str
     rule: str  # e.g. "below lower", "above upper", "unknown category", "missing not allowed", "column absent"
     share: Summary  # of synthetic rows
@@ -231,6 +242,8 @@ class Violation:
 
 @dataclass(frozen=True, kw_only=True)
 class Fidelity:
+    """How alike the tables are: columns, pairs, marginals, and whether a classifier tells them apart."""
+
     shapes: tuple[ColumnShape, ...]
     shape_score: Summary  # 1 - mean distance over columns
     pairs: PairTrends
@@ -254,6 +267,8 @@ class Mmd:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionProbability:
+    """Share of ones per binary column (dimension-wise probability)."""
+
     columns: tuple[str, ...]
     real: tuple[float, ...]  # share of ones per binary column
     synthetic: tuple[float, ...]  # mean over samples
@@ -276,6 +291,8 @@ class DimensionPrediction:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionWise:
+    """Binary tables: probability and prediction, column by column."""
+
     probability: DimensionProbability
     prediction: tuple[DimensionPrediction, ...]
     notes: tuple[str, ...] = ()
@@ -298,6 +315,8 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
+    """Shares and scores per class or per value of a column."""
+
     by: str  # column
     role: str  # "class" or "subgroup"
     groups: tuple[Group, ...]
@@ -318,6 +337,8 @@ class Distances:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnostics:
+    """Copies and distances: reasons to look closer, never evidence of privacy."""
+
     exact_copies: Summary  # share of synthetic rows equal to a training row (test rows when no train given)
     exact_copies_expected: float | None  # the same share for held-out real rows
     compared_with: str  # "train" or "test"
@@ -345,6 +366,8 @@ class Images:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticColumn:
+    """Statistics of one synthetic column, for the release report."""
+
     column: str
     kind: str
     missing: float
@@ -362,7 +385,7 @@ class SyntheticColumn:
 class Release:
     """Schema and statistics of the first synthetic table: all that a release report may show beside the certificate."""
 
-    schema: dict[str, Any]
+    schema: dict[str, object]
     rows: int
     columns: tuple[SyntheticColumn, ...]
     pair_columns: tuple[str, ...]
@@ -374,6 +397,8 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
+    """The whole result: `result.json` is its exact image, and reports read nothing else."""
+
     header: Header
     release: Release
     fidelity: Fidelity | None = None
@@ -386,33 +411,40 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     format: int = FORMAT
 
-    def to_dict(self) -> dict[str, Any]:
-        return _plain(self)
+    def to_dict(self) -> dict[str, object]:
+        """As JSON values."""
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def to_json(self) -> str:
+        """As the text of `result.json`."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
     def save(self, path: str | Path) -> None:
+        """Write `result.json` whole or not at all."""
         write_atomically(path, self.to_json() + "\n")
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":
+    def from_dict(cls, data: Mapping[str, object]) -> "Evaluation":
+        """From JSON values of the same format; another format is refused."""
         if data.get("format") != FORMAT:
             from understudy.errors import UsageError
 
             raise UsageError(f"result.json has format {data.get('format')!r}, this version reads format {FORMAT}")
-        return _build(cls, data)
+        found: Evaluation = _build(cls, data)
+        return found
 
     @classmethod
     def from_json(cls, text: str) -> "Evaluation":
+        """From the text of `result.json`."""
         return cls.from_dict(json.loads(text))
 
     @classmethod
     def load(cls, path: str | Path) -> "Evaluation":
+        """From a saved `result.json`."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Dataclass tree -> JSON values; tuples become lists, non-finite numbers null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
@@ -428,7 +460,7 @@ def _plain(value: Any) -> Any:
 def _build(kind: Any, value: Any) -> Any:
     """JSON values -> the annotated type; the inverse of `_plain` on values this module can hold."""
     origin = typing.get_origin(kind)
-    if value is None or kind is Any:
+    if value is None or kind is object:
         return value
     if origin in (typing.Union, types.UnionType):
         return _build(next(a for a in typing.get_args(kind) if a is not type(None)), value)

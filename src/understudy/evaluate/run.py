@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -35,23 +35,26 @@ from understudy.evaluate.result import FAMILIES, Evaluation, Fidelity, Header, U
 from understudy.schema import Schema
 from understudy.schema.images import spread_frame, spread_schema
 
+Source = object  # a frame (pandas, polars, PyArrow) or the path of a CSV or Parquet file
+Value = TypeVar("Value")
+
 Progress = parallel.Progress
 MAX_ROWS = settings.MAX_ROWS
 
 
 def evaluate(
-    synthetic: Any,
-    test: Any,
+    synthetic: Source | Sequence[Source],
+    test: Source,
     schema: Schema,
     *,
-    train: Any = None,
-    synthetic_test: Any = None,
+    train: Source | None = None,
+    synthetic_test: Source | Sequence[Source] | None = None,
     models: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     by: Sequence[str] = (),
     max_rows: int | None = MAX_ROWS,
     image_shape: tuple[int, int] | tuple[int, int, int] | None = None,
-    certificate: dict[str, Any] | None = None,
+    certificate: dict[str, object] | None = None,
     seed: int = 0,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -76,7 +79,10 @@ def evaluate(
     tests, declared = _as_list(synthetic_test, len(sources)), schema
     if pictures := [column for column in schema.columns if column.kind == "image"]:
         shape = shape or (pictures[0].shape if len(pictures) == 1 else None)
-        flat = lambda source: spread_frame(_frame(source, declared), declared)  # noqa: E731
+
+        def flat(source: Source) -> pd.DataFrame:
+            return spread_frame(_frame(source, declared), declared)
+
         sources, tests, test = [flat(s) for s in sources], [flat(s) for s in tests], flat(test)
         train, schema = None if train is None else flat(train), spread_schema(schema)
     public = schema
@@ -153,7 +159,7 @@ def _image_shape(shape: tuple[int, ...] | None) -> tuple[int, int, int] | None:
     return (shape[0], shape[1], shape[2] if len(shape) == 3 else 1)
 
 
-def _as_list(value: Any, count: int) -> list[Any]:
+def _as_list(value: Source | Sequence[Source] | None, count: int) -> list[Source]:
     if value is None:
         return []
     values = list(value) if isinstance(value, list | tuple) else [value]
@@ -163,7 +169,7 @@ def _as_list(value: Any, count: int) -> list[Any]:
 
 
 def _read(
-    schema: Schema, sources: list[Any], test_sources: list[Any], test: Any, train: Any
+    schema: Schema, sources: list[Source], test_sources: list[Source], test: Source, train: Source | None
 ) -> tuple[Schema, Schema, list[table.Table], list[table.Table] | None, table.Table, table.Table | None]:
     """All tables as arrays, and the schema twice: with categories found in any table, and in the synthetic one only.
 
@@ -184,7 +190,7 @@ def _read(
     )
 
 
-def _frame(source: Any, schema: Schema) -> pd.DataFrame:
+def _frame(source: Source, schema: Schema) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         return source
     from understudy.schema import as_frame, read_table
@@ -207,7 +213,7 @@ class _Steps:
     def __init__(self, total: int, progress: Progress | None, cancel: threading.Event | None) -> None:
         self.total, self.progress, self.cancel, self.done = total, progress, cancel, 0
 
-    def do(self, label: str, work: Callable[[], Any]) -> Any:
+    def do(self, label: str, work: Callable[[], Value]) -> Value:
         if self.cancel is not None and self.cancel.is_set():
             raise parallel.Cancelled(f"cancelled before: {label}")
         value = work()

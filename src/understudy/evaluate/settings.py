@@ -43,6 +43,7 @@ class Target:
 
     @classmethod
     def of(cls, schema: Schema) -> "Target | None":
+        """What the schema's label asks models to predict; None without a label."""
         kind = schema.label_kind
         if kind == "none" or schema.label is None:
             return None
@@ -54,10 +55,12 @@ class Target:
         return cls(column=schema.label, task=task, classes=tuple(str(v) for v in outcomes), positive=positive)
 
     def usable(self, table: Table) -> np.ndarray:
+        """Rows whose label is known, as a mask."""
         values = table.values[self.column]
         return np.isfinite(values) if self.task == "numeric" else values >= 0
 
     def values(self, table: Table) -> np.ndarray:
+        """Labels as models take them: numbers, or class indices."""
         return table.values[self.column].astype(np.float64 if self.task == "numeric" else np.int64)
 
 

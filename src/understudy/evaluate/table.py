@@ -25,11 +25,14 @@ __all__ = ["MISSING", "UNKNOWN", "Table", "categories", "evaluated", "is_discret
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
+    """Columns as arrays: category indices (int32) or numbers (float64), and which columns were absent."""
+
     rows: int
     values: dict[str, np.ndarray]
     absent: tuple[str, ...] = ()
 
     def take(self, index: np.ndarray) -> "Table":
+        """The rows of an index or a mask."""
         values = {name: column[index] for name, column in self.values.items()}
         rows = int(index.sum()) if index.dtype == bool else len(index)
         return Table(rows=rows, values=values, absent=self.absent)
@@ -48,6 +51,7 @@ def evaluated(schema: Schema) -> tuple[Column, ...]:
 
 
 def is_discrete(column: Column) -> bool:
+    """Whether a column is compared by categories."""
     return column.kind in ("categorical", "ordinal", "boolean") or column.categories is not None
 
 

@@ -3,8 +3,8 @@
     code = tanh(Enc(v)),     y = Dec(code),     loss = mean over columns of the squared error of numeric coordinates (Eq. 2)
                                                        and the binary cross-entropy of discrete ones (Eq. 1)
 
-v is a row as networks see it (`understudy.marginals`): normal scores of numeric columns, centred indicators of categories,
-whose sign says whether the category is present. Each row's loss is a function of that row alone.
+v is a row as networks see it (`understudy.measure.marginals`): normal scores of numeric columns, centred indicators of
+categories, whose sign says whether the category is present. Each row's loss is a function of that row alone.
 """
 
 from dataclasses import dataclass

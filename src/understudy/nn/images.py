@@ -72,7 +72,7 @@ class ConvTeacher:
 
 @dataclass(frozen=True)
 class Deconv:
-    """Scores y of image rows, as `generators.copula.Copula` has them for other tables."""
+    """Scores y of image rows, as `nn.copula.Copula` has them for other tables."""
 
     heads: Heads
     classes: int

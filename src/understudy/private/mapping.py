@@ -62,7 +62,7 @@ class ReadBlock(Block):
         self.classes, self.units = codec.encode_classes(read), units
 
     @property
-    def rows(self) -> Array:  # type: ignore[override]
+    def rows(self) -> Array:
         if self._whole is None:
             self._whole = self._codec.encode_rows(self._read).rows
         return self._whole
@@ -76,22 +76,29 @@ class ReadBlock(Block):
 
 def apply(step: Any, block: Block) -> Array:
     """The map's value for every row: [rows, numbers], whole numbers or in double precision."""
-    known: dict[int, Array] = {}  # a step that occurs twice is carried out once
+    with np.errstate(all="ignore"):  # a warning would depend on somebody's row
+        return Applied(block, step)(step)
 
-    def of(inner: Any) -> Array:
-        if id(inner) not in known:
-            carry_out = STEPS.get(type(inner))
+
+class Applied:
+    """One map on one block: a step that occurs twice is carried out once. Nothing in it refers to itself: a block is freed
+    as soon as its answer is there.
+    """
+
+    __slots__ = ("block", "known", "repeated")
+
+    def __init__(self, block: Block, step: Any) -> None:
+        self.block = block
+        self.known: dict[int, Array] = {}
+        self.repeated = repeated_steps(step) if isinstance(step, Step) else frozenset()
+
+    def __call__(self, step: Any) -> Array:
+        if id(step) not in self.known:
+            carry_out = STEPS.get(type(step))
             if carry_out is None:
-                raise RuntimeError(f"{type(inner).__name__} is no step of a row map that the wall knows")
-            known[id(inner)] = carry_out(inner, block, of)
-        return known[id(inner)]
-
-    of.repeated = repeated_steps(step) if isinstance(step, Step) else frozenset()  # type: ignore[attr-defined]
-    try:
-        with np.errstate(all="ignore"):  # a warning would depend on somebody's row
-            return of(step)
-    finally:
-        known.clear()  # the closure refers to itself, so arrays would wait for the garbage collector
+                raise RuntimeError(f"{type(step).__name__} is no step of a row map that the wall knows")
+            self.known[id(step)] = carry_out(step, self.block, self)
+        return self.known[id(step)]
 
 
 def row_lengths(vectors: Array) -> Array:

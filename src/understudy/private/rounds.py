@@ -119,7 +119,7 @@ class Conversation:
         if self._tape is None:
             raise RuntimeError("prepare the rounds before advancing")
         event = self._mechanism.event(len(self._tape))
-        same = digest(self._tape, self._mechanism, *asked)
+        same = digest(self._tape, program(self._mechanism), *asked)
         self._ledger.charge(self._purpose, event, token=f"rounds from {self.done}", digest=same)
         secret = jax.random.fold_in(jax.random.wrap_key_data(jnp.asarray(self._key)), self.done)
         return event, self._tape.astype(np.int32), secret

@@ -71,11 +71,10 @@ def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray
     for block in blocks:
         units = np.arange(len(block)) if block.units is None else block.units
         count = int(units.max(initial=-1)) + 1
-        coins = np.asarray(
-            stream.coins_of_rounds(jnp.asarray(tape, jnp.int32), np.uint32(FIRST_COIN + at), coin_places(count), rate)
-        )
-        coins, at = coins[:, :count], at + coin_places(count) // 16
-        some = coins.any(axis=0)
+        places, begin = coin_places(count), np.uint32(FIRST_COIN + at)
+        coins = np.asarray(stream.coins_of_rounds(jnp.asarray(tape, jnp.int32), begin, places, rate))[:, :count]
+        at += places // 16
+        some = np.asarray(coins.any(axis=0))
         kept = np.flatnonzero(some[units])
         rows.append(np.asarray(block.rows, np.float32)[kept])
         classes.append(np.asarray(block.classes, np.int32)[kept])

@@ -59,7 +59,7 @@ class Frequencies:
         height, width, channels = self.shape
         u, v, w = np.unravel_index(self.order(), self.shape)
         rows, columns, colours = cosine(height)[u], cosine(width)[v], cosine(channels)[w]
-        return np.einsum("ni,nj,nk->nijk", rows, columns, colours).reshape(self.count, -1)
+        return np.asarray(np.einsum("ni,nj,nk->nijk", rows, columns, colours).reshape(self.count, -1))
 
 
 def smooth_field(shape: Shape, length: float) -> np.ndarray:
@@ -83,4 +83,4 @@ def cosine(side: int) -> np.ndarray:
 
 
 def on_grid(values: np.ndarray) -> np.ndarray:
-    return np.rint(values * GRID) / GRID
+    return np.asarray(np.rint(values * GRID) / GRID)

@@ -8,6 +8,8 @@ of runs could have shown, so that a short reach is seen as a short reach.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from understudy.report import svg
 from understudy.report.charts import x_axis, y_axis
 from understudy.report.svg import Num
@@ -29,7 +31,7 @@ class Estimate:
     path: str
 
 
-def forest(title: str, groups: Sequence[tuple[str, Sequence[Estimate]]], claim: Num | None) -> str:
+def forest(title: str, groups: Sequence[tuple[str, Sequence[Estimate]]], claim: Num | None) -> Markup:
     """Rows of bounds under the name of their attack, over one axis of epsilon with the claim as a line."""
     every = [e for _, estimates in groups for e in estimates]
     shown = max([1.0, *(float(v) for e in every for v in (e.low, e.high, claim) if v is not None)])
@@ -105,7 +107,7 @@ def _bar(low: Num, high: Num, middle: Num, colour: str) -> str:
 
 def roc(
     title: str, points: Sequence[tuple[Num, Num]], allowed: Sequence[tuple[Num, Num, Num]], height: Num = 300
-) -> str:
+) -> Markup:
     """The attack's curve over the region of rates that the claim allows: `allowed` holds (rate, lowest, highest)."""
     samples = [("the attack", svg.line(-11, 0, 11, 0, stroke=svg.BLUE, width=2))]
     if allowed:

@@ -7,11 +7,11 @@ nothing to read. Whatever does not look like a valid certificate counts as none.
 
 import json
 import math
-from typing import Any
 
-from understudy.report import page
+from markupsafe import Markup
+
 from understudy.report.node import Node, figure
-from understudy.report.svg import esc, is_figure
+from understudy.report.page import fill
 
 _SHOWN = 40_000  # letters of the whole certificate a page carries; the artifact holds the rest
 _LISTS = (
@@ -20,7 +20,6 @@ _LISTS = (
     ("Not covered", "not_covered"),
     ("Notes", "notes"),
 )
-_COLUMNS = (("purpose", "Purpose"), ("share", "Share"), ("epsilon_alone", "Epsilon alone"), ("noise", "Noise"))
 
 
 def is_void(certificate: Node) -> bool:
@@ -35,6 +34,7 @@ def holds(certificate: Node) -> bool:
 
 
 def epsilon(certificate: Node) -> Node:
+    """The claimed epsilon, an empty node where nothing is claimed."""
     return certificate.get("claim").get("epsilon")
 
 
@@ -42,85 +42,37 @@ def short(certificate: Node) -> str:
     """For the header of a page."""
     if not certificate:
         return "none"
-    return f"ε = {figure(epsilon(certificate))}" if holds(certificate) else "VOID"
+    return Markup("ε = ") + figure(epsilon(certificate)) if holds(certificate) else "VOID"
 
 
-def face(certificate: Node) -> str:
+def face(certificate: Node) -> Markup:
     """The label: claim in large letters, then the edges of the claim, then the whole certificate folded away."""
-    if not certificate:
-        return (
-            '<div class="label void"><h3>No certificate</h3><p>The evaluation was given no certificate, so this page '
-            "says nothing about privacy. Synthetic rows are not private by being synthetic.</p></div>"
-        )
-    if holds(certificate):
-        parts = ["<h3>Privacy certificate</h3>", page.facts(_claim(certificate)), _attacker(certificate)]
-    else:
-        parts = ["<h3>VOID: no privacy guarantee</h3>", _items(certificate.get("void_reasons").value)]
-    for title, key in _LISTS:
-        if certificate.get(key):
-            parts.append(f"<h3>{title}</h3>{_items(certificate[key].value)}")
-    parts += [_charges(certificate), page.details("The whole certificate", _whole(certificate))]
-    return f'<div class="label{"" if holds(certificate) else " void"}">{"".join(parts)}</div>'
+    valid = holds(certificate)
+    lists = [] if valid else [("", _entries(certificate.get("void_reasons")))]
+    lists += [(title, _entries(certificate.get(key))) for title, key in _LISTS]
+    whole = json.dumps(certificate.value, indent=1, ensure_ascii=False, sort_keys=True)
+    return fill(
+        "certificate",
+        "face",
+        certificate=certificate,
+        holds=valid,
+        lists=[(title, entries) for title, entries in lists if entries],
+        charges=_entries(certificate.get("charges")),
+        gains=_gains(certificate),
+        whole=whole[:_SHOWN].split("\n"),
+        cut=len(whole) > _SHOWN,
+    )
 
 
-def _claim(certificate: Node) -> list[tuple[str, str]]:
-    claim = certificate["claim"]
-    rows = [("Epsilon (total)", figure(claim.get("epsilon"))), ("Delta", figure(claim.get("delta")))]
-    rows += [(title, page.name(node.text)) for title, node in _words(certificate, claim) if node]
-    return rows
+def _entries(node: Node) -> list[Node]:
+    return list(node) if isinstance(node.value, list) else [node] if node else []
 
 
-def _words(certificate: Node, claim: Node) -> list[tuple[str, Node]]:
-    return [
-        ("Unit of protection", claim.get("unit")),
-        ("Neighbouring tables", claim.get("neighbours")),
-        ("Method", certificate.get("method")),
-    ]
-
-
-def _attacker(certificate: Node) -> str:
+def _gains(certificate: Node) -> list[str]:
     """What the best possible attacker gains. Rates are rounded up: a limit must not be understated."""
     gains = []
     for key, rate in certificate.get("attacker").items():
         if key.startswith("at_") and rate.number is not None:
             alarms = key.removeprefix("at_").removesuffix("_false_alarms").replace("%", " %")
-            gains.append(f"{min(100.0, math.ceil(rate.number * 1000) / 10):.1f} % at {esc(alarms)} false alarms")
-    if not gains:
-        return ""
-    rule = certificate["attacker"].get("rule").text
-    told = (
-        f"The best possible test for “was this unit in the table?” finds at most {' and '.join(gains)}"
-        f"{f' ({esc(rule)})' if rule else ''}. Guessing finds as many as it raises false alarms."
-    )
-    return "<h3>What an attacker can gain</h3>" + page.paragraph(told)
-
-
-def _charges(certificate: Node) -> str:
-    """What the budget was spent on, by purpose."""
-    charges = certificate.get("charges")
-    if not isinstance(charges.value, list) or not charges:
-        return ""
-    rows = [[_cell(charge.get(key)) for key, _ in _COLUMNS] for charge in charges]
-    return page.table("What the budget was spent on", [title for _, title in _COLUMNS], rows, words=[3])
-
-
-def _cell(node: Node) -> str:
-    return figure(node) if node.number is not None else page.name(node.text)
-
-
-def _whole(certificate: Node) -> str:
-    whole = json.dumps(certificate.value, indent=1, ensure_ascii=False, sort_keys=True)
-    cut = "" if len(whole) <= _SHOWN else page.paragraph("Cut for length; the artifact holds the whole text.", "note")
-    lines = "\n".join(esc(line) for line in whole[:_SHOWN].split("\n"))
-    return f"<pre>{lines}</pre>{cut}"
-
-
-def _items(value: Any) -> str:
-    if isinstance(value, list):
-        return "<ul>" + "".join(f"<li>{_prose(v)}</li>" for v in value) + "</ul>"
-    return page.paragraph(_prose(value))
-
-
-def _prose(value: Any) -> str:
-    words = f"{value:.4g}" if is_figure(value) else "" if value is None else str(value)
-    return f"<bdi>{esc(words)}</bdi>"
+            gains.append(f"{min(100.0, math.ceil(rate.number * 1000) / 10):.1f} % at {alarms} false alarms")
+    return gains

@@ -8,6 +8,8 @@ with its place in the file (`data-path`), so a test can compare page and file.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from understudy.report import svg
 from understudy.report.svg import Num
 
@@ -59,7 +61,7 @@ def line_chart(
     diagonal: bool = False,
     references: Sequence[Reference] = (),
     height: Num = 260,
-) -> str:
+) -> Markup:
     """Lines over a numeric axis, with shaded bands or error bars where a series has intervals."""
     everything = [v for s in series for part in (s.y, s.low or (), s.high or ()) for v in part]
     everything += [r.value for r in references]
@@ -155,6 +157,7 @@ def _whisker_v(x: Num, low: Num, high: Num, colour: str) -> str:
 
 
 def y_axis(y: svg.Scale, left: Num) -> list[str]:
+    """Horizontal grid lines with their values on the left."""
     parts = []
     for tick in y.ticks():
         place = y.at(tick)
@@ -165,6 +168,7 @@ def y_axis(y: svg.Scale, left: Num) -> list[str]:
 
 
 def x_axis(x: svg.Scale, top: Num, bottom: Num, label: str, *, words: Sequence[str] | None = None) -> list[str]:
+    """Vertical grid lines with their values underneath (`words` instead, where given) and the name of the axis."""
     parts, free = [], -100.0
     for i, tick in enumerate(x.ticks()):
         place = x.at(tick)
@@ -193,7 +197,7 @@ def bar_chart(
     references: Sequence[Reference] = (),
     bars: bool = False,
     percent: bool = False,
-) -> str:
+) -> Markup:
     """Rows of horizontal bars (from zero) or dots, one mark per series, with error bars and the runs as ticks."""
     everything: list[Num | None] = [0.0] if bars else []
     everything += [v for _, marks in rows for m in marks for v in (m.value, m.low, m.high, *m.runs)]
@@ -269,4 +273,5 @@ def _draw_mark(j: int, mark: Mark, x: svg.Scale, middle: Num, name: str, bars: b
 
 
 def percent_label(share: Num) -> str:
+    """A share as an axis value: `2.5 %`."""
     return svg.tick_label(round(share * 100, 6)) + " %"

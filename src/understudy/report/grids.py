@@ -10,6 +10,8 @@ import binascii
 import struct
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from understudy.report import svg
 from understudy.report.svg import Num
 
@@ -34,7 +36,7 @@ def heat_map(
     *,
     limit: Num = 1.0,
     key: str = "",
-) -> str:
+) -> Markup:
     """A square matrix with names on the left and along the top, and the colour key underneath."""
     count = max(1, len(labels))
     left = 8 + min(104.0, max((svg.text_width(svg.clean(n), 9) for n in labels), default=0.0))
@@ -109,12 +111,12 @@ def png_size(data: str) -> tuple[int, int] | None:
     return (width, height) if width and height else None
 
 
-def image_grid(title: str, png: str, row_labels: Sequence[str] = ()) -> str:
+def image_grid(title: str, png: str, row_labels: Sequence[str] = ()) -> Markup:
     """One PNG that holds a grid of images, one row per class, with the class names beside its rows."""
     data = png.removeprefix("data:image/png;base64,").strip()
     size = png_size(data)
     if size is None:
-        return f'<p class="note">{svg.esc(title)}: the file holds no readable PNG.</p>'
+        return Markup('<p class="note">{}: the file holds no readable PNG.</p>').format(svg.clean(title))
     left = (
         4 + min(80.0, max((svg.text_width(svg.clean(n)) for n in row_labels), default=0.0)) + (6 if row_labels else 0)
     )

@@ -7,8 +7,11 @@ the page equal those in the file" a property of the construction, and easy to ch
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from understudy.errors import UsageError
 from understudy.report import svg
@@ -47,6 +50,7 @@ class Node:
         return (self[i] for i in range(len(self.value)))
 
     def items(self) -> Iterator[tuple[str, "Node"]]:
+        """Keys and entries of an object in the order of the file; nothing where there is no object."""
         return ((k, self[k]) for k in self.value) if isinstance(self.value, dict) else iter(())
 
     def __len__(self) -> int:
@@ -58,11 +62,16 @@ class Node:
 
     @property
     def number(self) -> Num | None:
+        """The value where it is a finite number."""
         return self.value if svg.is_figure(self.value) else None
 
     @property
     def text(self) -> str:
+        """The value as words; none for null."""
         return "" if self.value is None else str(self.value)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def read(path: str | Path) -> Node:
@@ -86,34 +95,64 @@ def read(path: str | Path) -> Node:
     return Node(data)
 
 
-def figure(node: Node, digits: int = 3, *, percent: bool = False, fixed: bool = False) -> str:
+def read_marked(path: str | Path, what: str, command: str) -> Node:
+    """The root of a file that names its own kind, as audits and traces do: `"format": "understudy <what> 1"`."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise UsageError(f"{str(path)!r} cannot be read; name the {what}.json of '{command}'") from None
+    if not isinstance(data, dict) or data.get("format") != f"understudy {what} 1":
+        raise UsageError(
+            f"{str(path)!r} is not a{'n' * (what[0] == 'a')} {what} of this version; write one with '{command}'"
+        )
+    return Node(data)
+
+
+def figure(node: Node, digits: int = 3, *, percent: bool = False, fixed: bool = False) -> Markup:
     """The number as text, with its exact value and its address. `fixed`: always `digits` decimals."""
     value = node.number
     if value is None:
-        return f'<span class="none" title="not defined">{svg.NO_FIGURE}</span>'
-    shown = (
-        f"{value * 100:.{max(0, digits - 2)}f} %"
-        if percent
-        else f"{value:.{digits}f}"
-        if fixed
-        else svg.number(value, digits)
+        return Markup('<span class="none" title="not defined">{}</span>').format(svg.NO_FIGURE)
+    if percent:
+        shown = f"{value * 100:.{max(0, digits - 2)}f} %"
+    else:
+        shown = f"{value:.{digits}f}" if fixed else svg.number(value, digits)
+    return addressed(node, shown)
+
+
+def addressed(node: Node, shown: str) -> Markup:
+    """A printed form of the node's number that carries the number itself and its place in the file."""
+    return Markup('<span data-path="{}" data-value="{}">{}</span>').format(
+        svg.clean(node.path), repr(node.value), shown
     )
-    return f'<span data-path="{svg.esc(node.path)}" data-value="{value!r}">{svg.esc(shown)}</span>'
 
 
-def summary(node: Node, digits: int = 3, *, percent: bool = False) -> str:
+def summary(node: Node, digits: int = 3, *, percent: bool = False) -> Markup:
     """Mean and, where there are several runs, its spread: `0.812 ± 0.011`."""
     if not node:
-        return f'<span class="none">{svg.NO_FIGURE}</span>'
+        return Markup('<span class="none">{}</span>').format(svg.NO_FIGURE)
     mean = figure(node["mean"], digits, percent=percent)
     if node["sd"].number is None:
         return mean
     # Beside a mean of ordinary size the spread has the same decimals: 0.012 ± 0.000, not 0.012 ± 3.1e-5.
     ordinary = 0.5 * 10**-digits <= abs(node["mean"].number or 0.0) < 100
-    return f"{mean} ± {figure(node['sd'], digits, percent=percent, fixed=ordinary)}"
+    return mean + " ± " + figure(node["sd"], digits, percent=percent, fixed=ordinary)
 
 
 def spread(node: Node) -> tuple[Num | None, Num | None]:
     """Ends of the error bar: one standard deviation either way; none for a single run."""
     mean, sd = node["mean"].number, node["sd"].number
     return (None, None) if mean is None or sd is None else (mean - sd, mean + sd)
+
+
+def day(seconds: Num) -> str:
+    """Seconds since 1970 as a calendar day, or as a number where the calendar ends."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return svg.number(seconds)
+
+
+def date(node: Node) -> str:
+    """A point in time as a day."""
+    return figure(node) if node.number is None else day(node.number)

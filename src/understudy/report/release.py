@@ -11,26 +11,29 @@ Guarantee: the page is a function of `release` and `header.certificate`; changin
 it byte for byte the same.
 """
 
+import functools
+
+from markupsafe import Markup
+
 from understudy.report import certificate, page
 from understudy.report.fidelity import (
     SHOWN_PAIRS,
     SHOWN_SHAPES,
     TABLE_ROWS,
     choose,
-    date,
+    draw_pairs,
     draw_shape,
-    shape_numbers,
+    largest_pairs,
     violations,
 )
-from understudy.report.grids import heat_map, image_grid
-from understudy.report.node import Node, figure
-from understudy.report.svg import esc, number
+from understudy.report.grids import image_grid
+from understudy.report.node import Node
 
-TITLE = "About this synthetic table"
 BANNER = "Release report: describes synthetic rows only. No figure on this page was computed from real rows."
-
-
 WARNING = "No valid certificate: the synthetic rows themselves may reveal real ones. Do not share."
+REMARKS = {"missing": "may be missing", "other": "unknown values become “other”"}
+
+_fill = functools.partial(page.fill, "release")
 
 
 def view(root: Node) -> Node:
@@ -44,22 +47,25 @@ def view(root: Node) -> Node:
 
 
 def render(root: Node) -> str:
+    """The whole page from the root of a result, of which it sees the public parts only."""
     seen = view(root)
-    release = seen["release"]
-    safe = certificate.holds(seen["header"]["certificate"])
+    release, stated = seen["release"], seen["header"]["certificate"]
+    safe = certificate.holds(stated)
+    label = release["schema"].get("label")
+    shown = label.get("column") if isinstance(label.value, dict) else label
     return page.page(
-        title=TITLE,
+        title="About this synthetic table",
         banner=BANNER if safe else WARNING,
-        banner_css="open" if safe else "stop",
+        red=not safe,
         sheet="Release report: synthetic rows only" if safe else "NO VALID CERTIFICATE: DO NOT SHARE",
-        lead=_lead(seen),
+        lead=_fill("lead", release=release, label=shown, certificate=certificate.short(stated)),
         sections=(
-            page.section("certificate", "Certificate", certificate.face(seen["header"]["certificate"])),
-            page.section("images", "Images", _images(release)),
-            page.section("columns", "Columns", _columns(release)),
-            page.section("pairs", "Columns together", _pairs(release)),
-            page.section("rules", "Rules of the schema", violations(release["violations"])),
-            page.section("schema", "Schema", _schema(release["schema"])),
+            ("certificate", "Certificate", certificate.face(stated)),
+            ("images", "Images", _images(release["grid_png"])),
+            ("columns", "Columns", _columns(list(release["columns"]))),
+            ("pairs", "Columns together", _pairs(release)),
+            ("rules", "Rules of the schema", violations(release["violations"])),
+            ("schema", "Schema", _schema(release["schema"].get("columns"))),
         ),
         foot=(
             "How well the synthetic rows stand in for real ones is not said here: any such figure would be "
@@ -68,189 +74,41 @@ def render(root: Node) -> str:
     )
 
 
-def _lead(seen: Node) -> str:
-    release = seen["release"]
-    pairs = [("Synthetic rows", figure(release["rows"])), ("Columns", number(len(release["columns"])))]
-    label = release["schema"].get("label")
-    shown = label.get("column") if isinstance(label.value, dict) else label
-    if shown:
-        pairs.append(("Label", page.name(shown.text)))
-    pairs.append(("Certificate", certificate.short(seen["header"]["certificate"])))
-    return page.facts(pairs)
+def _images(png: Node) -> Markup:
+    return _fill("images", drawing=image_grid("Grid of synthetic images", png.text)) if png else Markup()
 
 
-def _images(release: Node) -> str:
-    if not release["grid_png"]:
-        return ""
-    return page.plots(
-        [
-            page.figure(
-                "",
-                image_grid("Grid of synthetic images", release["grid_png"].text),
-                "Synthetic images, one row of the grid per class.",
-            )
-        ]
-    )
-
-
-def _columns(release: Node) -> str:
-    everyone = list(release["columns"])
+def _columns(everyone: list[Node]) -> Markup:
     if not everyone:
-        return ""
-    figures = []
-    for one in everyone[:SHOWN_SHAPES]:
-        dated = bool(one["is_datetime"].value)
-        sides = [("synthetic", one["shares"])]
-        caption = esc(one["kind"].text)
-        if (one["missing"].number or 0) > 0:
-            caption += f"; missing {figure(one['missing'], 3, percent=True)}"
-        if (one["outside"].number or 0) > 0:
-            caption += f"; outside the drawn range {figure(one['outside'], 3, percent=True)}"
-        drawing = draw_shape(
-            f"Shares of {one['column'].text} in the synthetic table", one["edges"], one["labels"], sides, dated
-        )
-        figures.append(
-            page.figure(
-                page.name(one["column"].text),
-                drawing,
-                caption,
-                shape_numbers(one["edges"], one["labels"], sides, dated),
-            )
-        )
-    some = (
-        "All columns"
-        if len(everyone) <= SHOWN_SHAPES
-        else f"The first {SHOWN_SHAPES} of {number(len(everyone))} columns"
-    )
-    lead = (
-        f"{some} in the order of the table. What to see: the values a user of the synthetic table will meet, and "
-        "how often."
-    )
-    return page.paragraph(lead) + page.plots(figures) + _table(everyone)
+        return Markup()
+    drawn = [
+        draw_shape(f"Shares of {one['column']} in the synthetic table", one, one, [("synthetic", one["shares"])])
+        for one in everyone[:SHOWN_SHAPES]
+    ]
+    return _fill("columns", everyone=everyone, drawn=drawn, limit=TABLE_ROWS)
 
 
-def _table(everyone: list[Node]) -> str:
-    rows = []
-    for one in everyone[:TABLE_ROWS]:
-        dated, quantiles = bool(one["is_datetime"].value), one["quantiles"]
-        show = date if dated else figure
-        middle = [show(quantiles[i]) for i in (0, 2, 3, 4, 6)] if len(quantiles) == 7 else [""] * 5
-        rows.append(
-            [
-                page.name(one["column"].text),
-                esc(one["kind"].text),
-                figure(one["missing"], 3, percent=True),
-                show(one["mean"]),
-                "" if dated else figure(one["sd"]),
-                *middle,
-            ]
-        )
-    head = ["Column", "Kind", "Missing", "Mean", "SD", "Smallest", "25 %", "Median", "75 %", "Largest"]
-    more = (
-        page.notes([f"{number(len(everyone) - len(rows))} more columns stand in result.json."])
-        if len(rows) < len(everyone)
-        else ""
-    )
-    return page.details(
-        f"All columns in numbers ({number(len(rows))})",
-        page.table("Statistics of the synthetic table", head, rows, words=[1]) + more,
-    )
-
-
-def _pairs(release: Node) -> str:
+def _pairs(release: Node) -> Markup:
     total = len(release["pair_columns"])
     if total < 2:
-        return ""
+        return Markup()
     kept = choose(release["pairs"], SHOWN_PAIRS)
-    names = [release["pair_columns"][i].text for i in kept]
-    drawing = heat_map(
-        "Association of pairs of columns in the synthetic table",
-        names,
-        [[release["pairs"].value[i][j] for j in kept] for i in kept],
-        key="association",
-    )
-    cells = [(i, j) for a, i in enumerate(kept) for j in kept[a + 1 :]]
-    cells.sort(key=lambda c: -abs(release["pairs"].value[c[0]][c[1]] or 0.0))
-    rows = [
-        [
-            f"{page.name(release['pair_columns'][i].text)} · {page.name(release['pair_columns'][j].text)}",
-            esc(release["pair_measures"].value[i][j]),
-            figure(release["pairs"][i][j]),
-        ]
-        for i, j in cells[:TABLE_ROWS]
-    ]
-    some = (
-        ""
-        if len(kept) == total
-        else f" Shown are the {len(kept)} of {number(total)} columns with the strongest associations."
-    )
-    caption = (
-        "What to see: which columns go together in the synthetic table. Pearson's correlation for two numeric "
-        "columns, Cramér's V for two categorical ones, "
-        f"the correlation ratio for a mixed pair; struck through: not defined.{some}"
-    )
-    return page.plots(
-        [
-            page.figure(
-                "",
-                drawing,
-                caption,
-                page.table("Association of pairs of columns", ["Pair", "Measure", "Synthetic"], rows, words=[1]),
-            )
-        ],
-        wide=True,
-    )
+    title = "Association of pairs of columns in the synthetic table"
+    drawing = draw_pairs(title, release["pair_columns"], release["pairs"], kept, 1.0, "association")
+    cells = largest_pairs(release["pairs"], kept)
+    return _fill("pairs", release=release, total=total, kept=len(kept), drawing=drawing, cells=cells)
 
 
-def _schema(schema: Node) -> str:
+def _schema(columns: Node) -> Markup:
     """The columns as declared. Accepts the mapping of a schema file and a list of columns alike."""
-    columns = schema.get("columns")
-    listed = (
-        list(columns.items())
-        if isinstance(columns.value, dict)
-        else [(c.get("name").text, c) for c in columns]
-        if columns
-        else []
-    )
-    rows = [
-        [page.name(column), esc(one.get("kind").text), _bounds(one), _flags(one)] for column, one in listed[:TABLE_ROWS]
-    ]
-    more = (
-        page.notes([f"{number(len(listed) - len(rows))} more columns stand in the schema file."])
-        if len(rows) < len(listed)
-        else ""
-    )
-    text = "What the holder declared public, or paid for with a part of the budget where the last column says so."
-    return (
-        page.paragraph(text)
-        + page.table("Schema", ["Column", "Kind", "Values", "Remarks"], rows, words=[1, 2, 3])
-        + more
-        if rows
-        else ""
-    )
+    if isinstance(columns.value, dict):
+        listed = list(columns.items())
+    else:
+        listed = [(c.get("name").text, c) for c in columns] if columns else []
+    return _fill("schema", listed=[(column, one, _remarks(one)) for column, one in listed], limit=TABLE_ROWS)
 
 
-def _bounds(one: Node) -> str:
-    categories = one.get("categories")
-    if isinstance(categories.value, list):
-        shown = ", ".join(page.name(c.text) for c in list(categories)[:12])
-        return shown + (f" and {number(len(categories) - 12)} more" if len(categories) > 12 else "")
-    low, high = one.get("lower"), one.get("upper")
-    return f"{_end(low)} to {_end(high)}" if low and high else ""
-
-
-def _end(node: Node) -> str:
-    return figure(node) if node.number is not None else page.name(node.text)
-
-
-def _flags(one: Node) -> str:
-    words = [
-        w
-        for k, w in (("missing", "may be missing"), ("other", "unknown values become “other”"))
-        if one.get(k).value is True
-    ]
-    estimated = (
-        any(one.get(k).value not in (None, False) for k in ("estimate", "bounds"))
-        or one.get("categories").value == "estimate"
-    )
-    return "; ".join(words + (["estimated privately"] if estimated else []))
+def _remarks(one: Node) -> list[str]:
+    words = [words for key, words in REMARKS.items() if one.get(key).value is True]
+    found = any(one.get(k).value not in (None, False) for k in ("estimate", "bounds"))
+    return words + (["estimated privately"] if found or one.get("categories").value == "estimate" else [])

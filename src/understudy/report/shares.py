@@ -6,6 +6,8 @@ still be told apart without colour.
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from understudy.report import svg
 from understudy.report.charts import Numbers, percent_label
 from understudy.report.svg import Num
@@ -18,7 +20,7 @@ def histogram(
     *,
     tick_words: Sequence[str] | None = None,
     height: Num = 168,
-) -> str:
+) -> Markup:
     """Shares per bin. One series: filled. Two: the first (real) as an outline over the second (synthetic), filled."""
     colours, filled = _sides(len(series))
     head, used = _side_legend(series)
@@ -77,7 +79,9 @@ def _steps(edges: Sequence[Num], shares: Numbers, x: svg.Scale, y: svg.Scale, co
     )
 
 
-def category_bars(title: str, labels: Sequence[str], series: Sequence[tuple[str, Numbers]], *, rest: str = "") -> str:
+def category_bars(
+    title: str, labels: Sequence[str], series: Sequence[tuple[str, Numbers]], *, rest: str = ""
+) -> Markup:
     """Shares per category as horizontal bars: the first of two series (real) outlined, the other filled.
 
     `rest` is a line of words underneath, for categories that are not drawn.

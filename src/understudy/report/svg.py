@@ -1,4 +1,4 @@
-"""Scalable pictures as strings: the few pieces that every chart of a report is made of.
+"""Scalable pictures as markup: the few pieces that every chart of a report is made of.
 
 A picture is an inline `<svg>` of fixed view-box width (`WIDTH` = 360 units, the width of a small phone) that the page
 lets grow to about one and a half times that size, so its letters stay between 10 and 17 pixels on every screen and
@@ -20,6 +20,8 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from markupsafe import Markup
 
 # Whole numbers are figures too; the type checker of the tests takes `float` literally.
 Num = float | int
@@ -69,7 +71,9 @@ def letter_width(letter: str) -> Num:
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return 1.0
-    return 0.72 if letter.isupper() or letter in "mw%@→…" else 0.57
+    if letter in "<=>+±→−":
+        return 0.84
+    return 0.72 if letter.isupper() or letter in "mw%@…" else 0.57
 
 
 def text_width(text: str, size: Num = FONT) -> Num:
@@ -127,6 +131,7 @@ def attributes(**values: object) -> str:
 
 
 def element(tag: str, body: str = "", **values: object) -> str:
+    """One SVG element; `body` is markup, attribute values are escaped."""
     start = f"<{tag}{attributes(**values)}"
     return f"{start}>{body}</{tag}>" if body else f"{start}/>"
 
@@ -158,6 +163,7 @@ def text(
 
 
 def line(x1: Num, y1: Num, x2: Num, y2: Num, *, stroke: str = GRID, width: Num = 1.0, dash: str = "") -> str:
+    """A straight stroke between two points."""
     return element(
         "line",
         x1=float(x1),
@@ -181,6 +187,7 @@ def rect(
     tip: str = "",
     opacity: Num | None = None,
 ) -> str:
+    """A box; a negative width or height is drawn as none, `tip` appears under the pointer."""
     return element(
         "rect",
         element("title", esc(tip)) if tip else "",
@@ -226,10 +233,10 @@ def marker(
     )
 
 
-def picture(title: str, height: Num, parts: Iterable[str], *, width: Num = WIDTH, css: str = "chart") -> str:
+def picture(title: str, height: Num, parts: Iterable[str], *, width: Num = WIDTH, css: str = "chart") -> Markup:
     """The `<svg>` around the parts; the title is its accessible name."""
     body = element("title", esc(title)) + "".join(parts)
-    return (
+    return Markup(
         f'<svg class="{css}" role="img" aria-label="{esc(title)}" viewBox="0 0 {width:g} {height:g}" '
         f'font-family="inherit" font-size="{FONT}" fill="{INK}" xmlns="http://www.w3.org/2000/svg">{body}</svg>'
     )
@@ -246,6 +253,7 @@ class Scale:
     log: bool = False
 
     def at(self, value: object) -> Num | None:
+        """The place of a value on the axis; just past the end for what lies outside."""
         if not is_figure(value):
             return None
         assert isinstance(value, (int, float))
@@ -259,6 +267,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, count: int = 5) -> list[Num]:
+        """Round values to label the axis at."""
         return log_ticks(self.low, self.high) if self.log else nice_ticks(self.low, self.high, count)
 
 
@@ -316,6 +325,7 @@ def log_ticks(low: Num, high: Num) -> list[Num]:
 
 
 def tick_label(value: Num) -> str:
+    """The shortest usual form of an axis value: `0.25`, `1,000`, `1e-5`."""
     if value == 0:
         return "0"
     if abs(value) >= 1e7 or abs(value) < 1e-3:

@@ -134,9 +134,10 @@ def decode_png(data: bytes, shape: tuple[int, int, int]) -> np.ndarray | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # somebody's picture: what is odd about it is not reported
         try:
-            with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
-                if image.size != (width, height):
+            with Image.open(io.BytesIO(data), formats=("PNG",)) as file:
+                if file.size != (width, height):
                     return None
+                image: Image.Image = file
                 if image.mode.startswith("I"):  # 16 bits of grey
                     image = Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
                 elif image.mode == "P":  # colours first, or the palette's own numbers would count as grey

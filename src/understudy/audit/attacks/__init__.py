@@ -27,6 +27,7 @@ class Attack:
 
 
 def from_transcript(scores: Any) -> np.ndarray:
+    """The log-likelihood ratio as the only feature."""
     return np.asarray(scores, np.float64)[:, None]
 
 
@@ -45,6 +46,7 @@ ATTACKS = {
 
 
 def attack(name: str) -> Attack:
+    """The attack of this name."""
     if name not in ATTACKS:
         raise UsageError(f"--attack {name!r} is unknown; choose one of {', '.join(ATTACKS)}")
     return ATTACKS[name]

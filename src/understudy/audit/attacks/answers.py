@@ -14,10 +14,12 @@ ROUNDS = 32  # whose mean answers are looked at one by one
 
 
 def features(fitted: Fitted) -> np.ndarray:
+    """One row per fit."""
     return np.asarray([one(fitted, number) for number in range(len(fitted))])
 
 
 def one(fitted: Fitted, number: int) -> np.ndarray:
+    """The noisy answers of one fit: mean over rounds, first rounds, single answers."""
     asked_once = [flat(said) for said in fitted.transcripts[number]]
     rounds = np.asarray(fitted.info[number].get("answer", np.zeros(0)), np.float64)
     return head([rounds.mean(keepdims=True) if len(rounds) else np.zeros(1), rounds[:ROUNDS], *asked_once])

@@ -15,15 +15,19 @@ at a place known beforehand. At a Wasserstein critic the target's gradient is lo
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+import dp_accounting as dpa
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.audit.attacks.wrapped import Wrapped
+from understudy.conversation import Answer, Info, Query, State
 from understudy.private import NoiseSource
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, asked
+from understudy.private.noise import IntArray
+from understudy.private.rounds import Data, Held
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,26 @@ class WatchedGradient:
 
     @property
     def program(self) -> "WatchedGradient":
+        """The compiled part: without the tables."""
         return replace(self, sides=())
 
-    def event(self, rounds: int) -> Any:
+    def event(self, rounds: int) -> dpa.DpEvent:
+        """The price of the mechanism inside; watching costs nothing."""
         return self.inner.event(rounds)
 
-    def tape(self, rounds: int, noise: NoiseSource) -> Any:
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        """The noise of the mechanism inside."""
         return self.inner.tape(rounds, noise)
 
-    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]:
+        """The blocks of the real table, then of both sides of the pair."""
         own, held = self.inner.prepare(blocks, noise)
         return (own, *(self.inner.prepare(side, noise)[0] for side in self.sides)), held
 
-    def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+    def answer(
+        self, data: Data, held: Held, query: Query, noise: Int[Array, "..."], key: PRNGKeyArray
+    ) -> tuple[Held, Answer]:
+        """The real answer with the log-likelihood ratio of the two sides."""
         held, said = self.inner.answer(data[0], held, query, noise, key)
         rate, deviations = self.inner.rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
         others, everyone = (self.sum_over(side, query) for side in data[1:])
@@ -57,10 +68,10 @@ class WatchedGradient:
         absent = math.log1p(-rate) if rate < 1.0 else -math.inf
         return held, (said, jnp.logaddexp(present, absent))
 
-    def sum_over(self, side: Any, query: Any) -> Any:
+    def sum_over(self, side: Data, query: Query) -> Array:
         """The exact answer with everybody in the sample."""
 
-        def of(number: int, weights: Any) -> Any:
+        def of(number: int, weights: State) -> Array:
             return self.inner.total(side, side.size > 0, weights, number)
 
         return asked(query, of)
@@ -69,5 +80,6 @@ class WatchedGradient:
 class Still(Wrapped):
     """The generator's first question, again and again."""
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """Nothing is learned, so that every round asks the same."""
         return state, {}

@@ -10,6 +10,7 @@ from understudy.schema import Schema
 
 
 def features(tables: Sequence[pd.DataFrame], schema: Schema) -> np.ndarray:
+    """Minimum, maximum, mean, median and deviation of every column, one row per table."""
     found = []
     for table in tables:
         values = numbers(table, schema)

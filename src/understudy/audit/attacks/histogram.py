@@ -12,6 +12,7 @@ CELLS = 10  # of a numeric column, between its public bounds
 
 
 def features(tables: Sequence[pd.DataFrame], schema: Schema) -> np.ndarray:
+    """Shares of every category or bin of every column, one row per table."""
     found = []
     for table in tables:
         codes, sizes = cells(table, schema)

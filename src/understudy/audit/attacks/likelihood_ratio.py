@@ -22,23 +22,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import dp_accounting as dpa
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
 from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair, Side
-from understudy.estimator import Estimator, Opening
+from understudy.conversation import Answer, Hints, Info, Query, State
+from understudy.estimator import Estimator
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.private.rounds import program
+from understudy.private.noise import IntArray
+from understudy.private.rounds import Data, Held, program
 from understudy.questions import Step
 from understudy.questions.rounds import Judgement
+from understudy.recipe import Opening
 from understudy.schema import Codec
 
 FAR = 1e4  # how far out the canary asks
@@ -57,10 +62,12 @@ class NoNoise:
         self.asked: list[tuple[str, float, int]] = []
 
     def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> np.ndarray:
+        """Remember what was asked for and give the fixed value instead of noise."""
         self.asked.append((str(kind), float(scale), int(np.prod(shape, dtype=np.int64))))
         return np.full(shape, self.value, np.int64)
 
     def secret(self, size: int) -> bytes:
+        """Zeros: nothing is hidden from the auditor."""
         return bytes(size)
 
 
@@ -118,16 +125,19 @@ class Overheard(Curator):
         self.witnesses = [Witness(table, real, scales) for table in tables]
 
     def adopt(self, codec: Codec) -> Release[None]:
+        """All three take the codec."""
         for one in (*self.witnesses, self.real):
             release = one.adopt(codec)
         return release
 
     def see(self, row_map: Step) -> Release[None]:
+        """All three take the row map."""
         for one in (*self.witnesses, self.real):
             release = one.see(row_map)
         return release
 
     def ask(self, purpose: str, question: Any) -> Release[Any]:
+        """The real answer; both witnesses note what theirs would have been."""
         release: Release[Any] | None = None
         with contextlib.suppress(Enough):
             release = self.real.ask(purpose, question)
@@ -178,12 +188,14 @@ def of_brief_fits(
 
 
 def listen(estimator: Estimator, pair: Pair, plan: Plan, curator: Overheard) -> float:
+    """The log-likelihood ratio of the single answers of one fit."""
     with contextlib.suppress(Enough):
         open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))
     return curator.ratio
 
 
 def log_ratio(heard: np.ndarray, without: np.ndarray, with_: np.ndarray, scale: np.ndarray, gaussian: bool) -> float:
+    """log p(heard with the target) - log p(heard without it), for Gaussian or Laplace noise of this scale."""
     if gaussian:
         return float((((heard - without) ** 2 - (heard - with_) ** 2) / (2.0 * scale**2)).sum())
     return float(((np.abs(heard - without) - np.abs(heard - with_)) / scale).sum())
@@ -201,20 +213,27 @@ class Watched:
 
     @property
     def program(self) -> "Watched":
+        """The compiled part: without the tables."""
         return replace(self, inner=program(self.inner), sides=())
 
-    def event(self, rounds: int) -> Any:
+    def event(self, rounds: int) -> dpa.DpEvent:
+        """The price of the mechanism inside; watching costs nothing."""
         return self.inner.event(rounds)
 
-    def tape(self, rounds: int, noise: NoiseSource) -> Any:
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        """The noise of the mechanism inside."""
         return self.inner.tape(rounds, noise)
 
-    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]:
+        """Data and held state of the real table and of both sides of the pair."""
         own = self.inner.prepare(blocks, noise)
         both = [self.inner.prepare(side, noise) for side in self.sides]
         return tuple(zip(own, *both, strict=True))  # type: ignore[return-value]
 
-    def answer(self, data: Any, held: Any, query: Any, noise: Any, key: Any) -> tuple[Any, Any]:
+    def answer(
+        self, data: Data, held: Held, query: Query, noise: Int[Array, "..."], key: PRNGKeyArray
+    ) -> tuple[Held, Answer]:
+        """The real answer with the log-likelihood ratio of the two sides."""
         own, said = self.inner.answer(data[0], held[0], query, noise, key)
         nothing = jnp.zeros_like(noise)
         without_held, without = self.inner.answer(data[1], held[1], query, nothing, key)
@@ -231,7 +250,8 @@ class Watched:
 class Listener(Wrapped):
     """A generator that also writes down the ratio, and how the round was answered on average."""
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """Learn from the real answer as ever, and report the ratio of the round."""
         said, ratio = answer
         state, _ = self.inner.update(state, query, said, key)
         return state, {"log_ratio": ratio, "answer": said.mean()}
@@ -244,27 +264,36 @@ class Canary:
     classes: int
     judged: int
 
-    def init(self, key: Any, hints: Any) -> Any:
+    def init(self, key: PRNGKeyArray, hints: Hints) -> State:
+        """The target's direction is all it knows."""
         return jnp.asarray(hints)
 
-    def query(self, state: Any, key: Any) -> Judgement:
+    def query(self, state: State, key: PRNGKeyArray) -> Judgement:
+        """Ask about rows far out in the target's direction."""
         width = state.shape[0]
         practice = jnp.zeros((CANARY_STEPS, self.classes, 1, width))
         return Judgement(practice, jnp.broadcast_to(FAR * state, (self.classes, self.judged, width)))
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """Nothing is learned, so that every round asks the same."""
         return state, {}
 
-    def sampler(self, state: Any) -> dict[str, Any]:
+    def sampler(self, state: State) -> dict[str, Array]:
+        """The target's direction."""
         return {"target": state}
 
-    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
+    def sample(
+        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]:
+        """The same row for every class."""
         return jnp.broadcast_to(sampler["target"], (classes.shape[0], sampler["target"].shape[0]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """No options."""
         return {}
 
     def mismatch(self, weights: Any) -> str:
+        """Any weights fit."""
         return ""
 
 
@@ -297,6 +326,7 @@ def watcher(pair: Pair, canary: bool) -> Watch:
 
 
 def kept_tables(pair: Pair) -> tuple[KeptTable, KeptTable]:
+    """Both sides of the pair behind the wall."""
     return KeptTable(pair.without, pair.schema), KeptTable(pair.with_, pair.schema)
 
 
@@ -306,7 +336,7 @@ def direction(sides: tuple[Blocks, ...]) -> np.ndarray:
     known = {row.tobytes() for row in without}  # rows of units stand in no order that is known
     own = [row for row in with_ if row.tobytes() not in known] or [*with_, np.ones(with_.shape[1], np.float32)]
     row = own[0]
-    return row / max(float(np.linalg.norm(row)), 1e-6)
+    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-6))
 
 
 def ratios_of_rounds(info: Sequence[dict[str, np.ndarray]]) -> np.ndarray:

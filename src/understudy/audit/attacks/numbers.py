@@ -19,12 +19,14 @@ def numbers(table: pd.DataFrame, schema: Schema) -> np.ndarray:
 
 
 def learned(schema: Schema) -> list[Column]:
+    """Columns that a generator learns: all but identifiers."""
     return [column for column in schema.columns if column.kind != "identifier"]
 
 
 def as_floats(rows: Rows, column: Column) -> np.ndarray:
+    """A column as numbers: values, or positions among the outcomes; -1 for what is missing or unknown."""
     if column.kind in ("continuous", "integer", "datetime"):
-        return np.nan_to_num(rows.numbers(column), nan=-1.0, posinf=-1.0, neginf=-1.0)
+        return np.asarray(np.nan_to_num(rows.numbers(column), nan=-1.0, posinf=-1.0, neginf=-1.0))
     keys = rows.keys(column)
     return places(keys, outcomes(column, keys), -1, -1).astype(np.float64)
 

@@ -14,8 +14,6 @@ Here the canaries are rows with a column of their own each (1 where the canary i
 moments are nearly separate questions about them, and the score of a canary is what was released about its column.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
@@ -43,7 +41,10 @@ def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: floa
 
 def epsilon_bound(canaries: int, guesses: int, right: int, delta: float, level: float) -> float:
     """The largest epsilon that so many right guesses refute at `level`; 0 if none."""
-    excess = lambda epsilon: p_value(canaries, guesses, right, epsilon, delta) - level  # noqa: E731
+
+    def excess(epsilon: float) -> float:
+        return p_value(canaries, guesses, right, epsilon, delta) - level
+
     if excess(0.0) >= 0.0:
         return 0.0
     high = 1.0
@@ -53,6 +54,7 @@ def epsilon_bound(canaries: int, guesses: int, right: int, delta: float, level: 
 
 
 def canary_schema(canaries: int) -> Schema:
+    """One binary column per canary."""
     return Schema(columns=tuple(Column(name=f"c{i}", kind="categorical", categories=(0, 1)) for i in range(canaries)))
 
 
@@ -102,7 +104,7 @@ def judge(scores: np.ndarray, secret: np.ndarray, guesses: int, claim: Claim, co
     thresholds = np.unique(scores)[::-1]
     curve: list[tuple[float, float]] = [(0.0, 0.0)]
     for threshold in thresholds[:: max(1, len(thresholds) // 150)]:
-        said: Any = scores >= threshold
+        said = np.asarray(scores >= threshold)
         curve.append(
             (
                 float(said[~secret].mean()) if (~secret).any() else 0.0,

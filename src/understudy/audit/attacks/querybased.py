@@ -15,6 +15,7 @@ LARGEST = 4096  # combinations that are counted
 
 
 def features(tables: Sequence[pd.DataFrame], schema: Schema) -> np.ndarray:
+    """Shares of all cells of the whole table, or of all pairs of columns where that is too many; one row per table."""
     found = []
     for table in tables:
         codes, sizes = cells(table, schema)

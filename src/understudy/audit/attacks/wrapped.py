@@ -3,30 +3,43 @@
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.conversation import Generator
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from understudy.conversation import Answer, Generator, Hints, Info, Query, State
 
 
 @dataclass(frozen=True)
 class Wrapped:
+    """A generator that passes everything on to the one inside; attacks change one method of it."""
+
     inner: Generator
 
-    def init(self, key: Any, hints: Any) -> Any:
+    def init(self, key: PRNGKeyArray, hints: Hints) -> State:
+        """As the generator inside."""
         return self.inner.init(key, hints)
 
-    def query(self, state: Any, key: Any) -> Any:
+    def query(self, state: State, key: PRNGKeyArray) -> Query:
+        """As the generator inside."""
         return self.inner.query(state, key)
 
-    def update(self, state: Any, query: Any, answer: Any, key: Any) -> tuple[Any, dict[str, Any]]:
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """As the generator inside."""
         return self.inner.update(state, query, answer, key)
 
-    def sampler(self, state: Any) -> dict[str, Any]:
+    def sampler(self, state: State) -> dict[str, Array]:
+        """As the generator inside."""
         return self.inner.sampler(state)
 
-    def sample(self, sampler: dict[str, Any], classes: Any, key: Any) -> Any:
+    def sample(
+        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]:
+        """As the generator inside."""
         return self.inner.sample(sampler, classes, key)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """As the generator inside."""
         return self.inner.to_dict()
 
     def mismatch(self, weights: Any) -> str:
+        """As the generator inside."""
         return self.inner.mismatch(weights)

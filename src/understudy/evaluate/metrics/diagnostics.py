@@ -56,6 +56,7 @@ def closest(rows: np.ndarray, among: np.ndarray) -> np.ndarray:
 
 
 def compare(train: Table | None, test: Table, synthetic: Sequence[Table], schema: Schema, seed: int) -> Diagnostics:
+    """Exact copies and distances to the closest record, beside what held-out real rows show."""
     against = test if train is None else train
     return Diagnostics(
         exact_copies=Summary.of([copies(t, against) for t in synthetic], higher_is_better=False),

@@ -57,6 +57,8 @@ def ones(table: Table, columns: Sequence[Column]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
+    """Predict one column from all the others: model, training rows, test rows."""
+
     model: str
     train: np.ndarray
     test: np.ndarray
@@ -65,6 +67,7 @@ class Job:
 
 
 def run(job: Job) -> float:
+    """F1 of one job on the test rows."""
     rest = np.arange(job.train.shape[1]) != job.column
     target, truth = job.train[:, job.column], job.test[:, job.column]
     with warnings.catch_warnings():
@@ -91,6 +94,7 @@ def compare(
     cancel: threading.Event | None = None,
     predictors: Sequence[str] | None = None,
 ) -> DimensionWise | None:
+    """Dimension-wise probability and prediction of every binary column."""
     columns = binary_columns(schema)
     if len(columns) < LEAST_COLUMNS or test.rows == 0 or train.rows == 0:
         return None
@@ -135,6 +139,7 @@ def mean_f1(
 
 
 def available(predictors: Sequence[str] | None) -> list[str]:
+    """The wanted predictors, without those whose library is not installed."""
     from importlib.util import find_spec
 
     return [p for p in (predictors or PREDICTORS) if p != "xgboost" or find_spec("xgboost")]
@@ -171,6 +176,7 @@ def predict(
 
 
 def probability(real: Table, synthetic: Sequence[Table], columns: Sequence[Column]) -> DimensionProbability:
+    """Share of ones per column, real beside synthetic (Bernoulli success probability)."""
     own = np.array([_share(real, c) for c in columns])
     others = [np.array([_share(t, c) for c in columns]) for t in synthetic]
     return DimensionProbability(

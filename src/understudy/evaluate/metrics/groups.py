@@ -36,10 +36,12 @@ class Grouping:
 
     @property
     def key(self) -> str:
+        """Its name in the scores of the predictive models."""
         return "class" if self.role == "class" else f"by {self.column}"
 
 
 def by_class(schema: Schema) -> Grouping | None:
+    """Groups by class label; none where the label has no classes."""
     if schema.label is None or schema.label_kind not in ("binary", "multiclass"):
         return None
     name = schema.label
@@ -48,6 +50,7 @@ def by_class(schema: Schema) -> Grouping | None:
 
 
 def by_column(schema: Schema, name: str, real: Table) -> Grouping:
+    """Groups by the values of a column, numbers cut at quantiles of the real rows."""
     column = next((c for c in evaluated(schema) if c.name == name), None)
     if column is None:
         raise UsageError(f"--by: {name!r} is no column of the schema (or an identifier)")

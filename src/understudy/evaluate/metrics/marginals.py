@@ -23,6 +23,7 @@ _WORST = 10
 
 
 def compare(real: Table, synthetic: Sequence[Table], schema: Schema, ways: int, seed: int) -> Marginals | None:
+    """Total variation over sets of `ways` columns; None where there are too few columns or no rows."""
     columns = evaluated(schema)
     if len(columns) < ways or real.rows == 0:
         return None
@@ -55,6 +56,7 @@ def compare(real: Table, synthetic: Sequence[Table], schema: Schema, ways: int, 
 
 
 def choose_sets(columns: int, ways: int, seed: int) -> list[tuple[int, ...]]:
+    """All sets of columns, or a seeded sample of them where they are too many."""
     most = MOST_SETS[ways]
     if math.comb(columns, ways) <= most:
         return list(itertools.combinations(range(columns), ways))

@@ -66,6 +66,7 @@ def median_distance(rows: np.ndarray) -> float:
 
 
 def compare(real: Table, synthetic: Sequence[Table], schema: Schema, seed: int, most: int = MAX_ROWS) -> Mmd:
+    """Unbiased squared discrepancy of each synthetic table, and between two halves of the real rows."""
     own = real.sample(most, seed)
     encoder = features.fit(own, schema)
     rows = np.random.default_rng(seed).permutation(encoder.apply(own).astype(np.float64))

@@ -22,6 +22,7 @@ _BLOCK = 65_536
 
 
 def is_numeric(column: Column) -> bool:
+    """Whether Pearson's correlation makes sense: numbers, ranks and two-valued columns."""
     return not is_discrete(column) or column.kind == "ordinal" or len(categories(column)) <= 2
 
 
@@ -33,6 +34,7 @@ def as_numbers(values: np.ndarray) -> np.ndarray:
 
 
 def measure(a: Column, b: Column) -> str:
+    """Which association belongs to a pair of columns."""
     if is_numeric(a) and is_numeric(b):
         return "pearson"
     return "correlation-ratio" if is_numeric(a) or is_numeric(b) else "cramers-v"
@@ -88,6 +90,7 @@ def pearson(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def cramers_v(a: np.ndarray, b: np.ndarray, size_a: int, size_b: int) -> float:
+    """Cramér's V of two categorical columns, without bias correction; NaN where one of them does not vary."""
     both = (a >= 0) & (b >= 0)
     counts = np.bincount(a[both].astype(np.int64) * size_b + b[both], minlength=size_a * size_b)
     counts = counts.reshape(size_a, size_b).astype(np.float64)
@@ -100,6 +103,7 @@ def cramers_v(a: np.ndarray, b: np.ndarray, size_a: int, size_b: int) -> float:
 
 
 def correlation_ratio(groups: np.ndarray, numbers: np.ndarray, size: int) -> float:
+    """The correlation ratio eta of a number over groups; NaN where it does not vary."""
     both = (groups >= 0) & ~np.isnan(numbers)
     if not both.any():
         return float("nan")
@@ -118,6 +122,7 @@ def correlation_ratio(groups: np.ndarray, numbers: np.ndarray, size: int) -> flo
 
 
 def compare(real: Table, synthetic: Sequence[Table], schema: Schema) -> PairTrends:
+    """Association matrices of real and synthetic rows and their differences."""
     columns = drawn_columns(schema)
     own = matrix(real, columns)
     others = [matrix(t, columns) for t in synthetic]
@@ -140,6 +145,7 @@ def compare(real: Table, synthetic: Sequence[Table], schema: Schema) -> PairTren
 
 
 def drawn_columns(schema: Schema) -> tuple[Column, ...]:
+    """Columns whose pairs are computed: all, or evenly spaced ones and the label in a wide table."""
     columns = evaluated(schema)
     if len(columns) <= MOST_COLUMNS:
         return columns
@@ -173,6 +179,7 @@ def _with_label(values: np.ndarray, label: np.ndarray) -> float:
 
 
 def as_matrix(values: np.ndarray) -> Matrix:
+    """For the file: five decimals, null where undefined."""
     return tuple(tuple(None if np.isnan(v) else round(float(v), 5) for v in row) for row in values)
 
 

@@ -23,6 +23,8 @@ from understudy.evaluate.result import RankingAgreement, Summary
 
 
 class Agreement(NamedTuple):
+    """Share of pairs in the same order, share of tied pairs, and the agreement among the others."""
+
     value: float | None
     tied: float | None
     without_ties: float | None

@@ -34,16 +34,18 @@ def kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:
 def shares(codes: np.ndarray, outcomes: int) -> np.ndarray:
     """Share of each outcome among the cells that are not missing; unknown values last. All zero when none is left."""
     counts = np.bincount(np.where(codes == UNKNOWN, outcomes, codes)[codes != MISSING], minlength=outcomes + 1)
-    return counts / max(1, counts.sum())
+    return np.asarray(counts / max(1, counts.sum()))
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
+    """Half the L1 distance of two distributions; an empty one is as far as can be from any other."""
     if p.sum() == 0 or q.sum() == 0:
         return 0.0 if p.sum() == q.sum() else 1.0
     return float(0.5 * np.abs(p - q).sum())
 
 
 def distance(real: np.ndarray, synthetic: np.ndarray, column: Column) -> float:
+    """Total variation for categories, Kolmogorov-Smirnov for numbers; missing cells left out."""
     if is_discrete(column):
         outcomes = len(categories(column))
         return total_variation(shares(real, outcomes), shares(synthetic, outcomes))
@@ -87,12 +89,14 @@ def _column(real: Table, synthetic: Sequence[Table], column: Column) -> ColumnSh
 
 
 def missing_share(values: np.ndarray) -> float:
+    """Share of cells without a value."""
     gone = values == MISSING if values.dtype == np.int32 else np.isnan(values)
     return float(gone.mean()) if gone.size else 0.0
 
 
 def finite(values: np.ndarray) -> np.ndarray:
-    return values[np.isfinite(values)]
+    """The cells that hold a finite number."""
+    return np.asarray(values[np.isfinite(values)])
 
 
 def mean_and_sd(values: np.ndarray) -> tuple[float | None, float | None]:
@@ -130,7 +134,7 @@ def bin_edges(values: Sequence[np.ndarray], column: Column, bins: int = BINS) ->
     if column.kind == "integer":
         low, high = np.floor(low) - 0.5, np.ceil(high) + 0.5
         step = max(1.0, np.ceil((high - low) / bins))
-        return low + step * np.arange(int(np.ceil((high - low) / step)) + 1)
+        return np.asarray(low + step * np.arange(int(np.ceil((high - low) / step)) + 1))
     if not high > low:
         low, high = low - 0.5 * max(abs(low), 1.0), low + 0.5 * max(abs(low), 1.0)
     return np.linspace(low, high, bins + 1)

@@ -1,0 +1,243 @@
+"""What DPGAN, RDP-CGAN and the references share: options, plan and opening of a conversation about gradients.
+
+    estimates, class histogram  ->  column marginals  ->  class moments  ->  `rounds` noisy gradients
+
+The first releases are the same as PATE-GAN's (`measure/class_moments.py`) and can be left out (`start`): `moments` pays for
+marginals and class moments, `marginals` for the former alone, `none` for neither, so that all of the budget goes into
+gradients, as in the papers.
+
+The sampling rate q is an option, because the price depends on it and the number of rows is private; how many rows a sample
+has follows from the table. A round costs PoissonSampled(q, Gaussian(sigma)). For large sigma the squared loss of T rounds
+is T q^2 / sigma^2, so sigma = q z with z the noise multiplier that the plan would give to T answers without sampling;
+calibration then prices the true events, by privacy-loss distributions.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.errors import UsageError
+from understudy.estimator import Estimator
+from understudy.measure.class_moments import announce_start, starting_point
+from understudy.measure.marginals import Marginals
+from understudy.measure.warm_start import ask_start
+from understudy.methods.gradients.generator import GanGenerator, Hints
+from understudy.nn.heads import Heads
+from understudy.private import Curator, Mechanism
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient
+from understudy.recipe import Announced, Opening, check_choice, check_counts, check_positive
+from understudy.schema import Codec, Schema
+
+GRADIENTS = "gradients"
+# Noise over the clipping norm, averaged over all rounds, at which half of the samples still come from the training.
+USEFUL_NOISE = 0.3
+LARGEST_PIECE = 256  # units whose gradients are computed at once
+FLOATING = (
+    "gradients and their noise are 32-bit floating-point numbers: the guarantee holds for real arithmetic, and attacks on the "
+    "low digits of floating-point noise are not covered by a proof"
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientGan(Estimator):
+    """Options; what they default to is the business of the methods."""
+
+    start: Literal["moments", "marginals", "none"] = "moments"
+    rounds: int = 300  # gradients that are asked for, all together
+    sampling_rate: float = 0.05  # q
+    clip: float = 1.0  # largest norm of a unit's gradient
+    critic_steps: int = 5  # n_D: rounds per generator step
+    generator_steps: int = 1
+    adaptive: bool = False  # n_D doubles when the critic knows too few of the generated rows
+    objective: Literal["wasserstein", "standard"] = "wasserstein"
+    maker: Literal["copula", "mlp", "conv"] = "copula"
+    critic: Literal["mlp", "conv"] = "mlp"
+    autoencoder: Literal["none", "mlp", "conv"] = "none"
+    autoencoder_share: float = 0.3  # of the rounds
+    classifier: bool = False
+    information: float = 0.0  # weight of the loss that holds generated rows to the released moments
+    noise: int = 8
+    code: int = 128
+    hidden: int = 32
+    layers: int = 5  # of a convolutional network
+    channels: int = 4  # of its first layer; each layer doubles them
+    critic_hidden: int = 32
+    critic_channels: int = 4
+    normalisation: Literal["group", "none", "batch"] = "group"
+    critic_normalisation: Literal["group", "none", "batch"] = "none"
+    batch: int = 256  # generated rows per step
+    weight_clip: float = 0.1
+    autoencoder_rate: float = 5e-3
+    critic_rate: float = 5e-3
+    generator_rate: float = 5e-3
+    marginals_share: float = 0.2
+    moments_share: float = 0.5
+    gradients_share: float = 0.2
+
+    def check_options(self) -> None:
+        counts = (
+            "rounds critic_steps generator_steps noise code hidden layers channels critic_hidden critic_channels batch"
+        )
+        check_counts(**{name: getattr(self, name) for name in counts.split()})
+        rates = (
+            "clip weight_clip autoencoder_rate critic_rate generator_rate marginals_share moments_share gradients_share"
+        )
+        check_positive(**{name: getattr(self, name) for name in rates.split()})
+        if not 0.0 < self.sampling_rate <= 1.0:
+            raise UsageError(f"sampling_rate={self.sampling_rate} must be above 0 and at most 1")
+        if self.autoencoder != "none" and not 1 <= self._autoencoder_rounds < self.rounds:
+            raise UsageError(
+                f"autoencoder_share={self.autoencoder_share} of {self.rounds} rounds must leave rounds for autoencoder and critic"
+            )
+        for name in ("normalisation", "critic_normalisation"):
+            if getattr(self, name) == "batch":
+                raise UsageError(
+                    f"{name}='batch' mixes rows, so that one person's row changes the others' gradients and the guarantee is "
+                    "void; use 'group', which sees one row at a time"
+                )
+        norms = ("group", "none")
+        check_choice(
+            start=(self.start, ("moments", "marginals", "none")),
+            objective=(self.objective, ("wasserstein", "standard")),
+            maker=(self.maker, ("copula", "mlp", "conv")),
+            critic=(self.critic, ("mlp", "conv")),
+            autoencoder=(self.autoencoder, ("none", "mlp", "conv")),
+            normalisation=(self.normalisation, norms),
+            critic_normalisation=(self.critic_normalisation, norms),
+        )
+        if not 0.0 <= self.information < math.inf:
+            raise UsageError(f"information={self.information} must be 0 or above")
+        if self.information and self.start != "moments":
+            raise UsageError(
+                f"information={self.information} holds generated rows to released moments, so it needs start='moments'; "
+                "with another start set information=0"
+            )
+        if self.adaptive and self.objective != "standard":
+            raise UsageError(
+                "adaptive=true needs objective='standard': a Wasserstein critic does not say real or generated"
+            )
+        if self.maker == "copula" and self.autoencoder != "none":
+            raise UsageError("maker='copula' makes rows without a code; with an autoencoder use maker='mlp' or 'conv'")
+
+    @property
+    def _autoencoder_rounds(self) -> int:
+        return 0 if self.autoencoder == "none" else round(self.autoencoder_share * self.rounds)
+
+    # -- plan -----------------------------------------------------------------------------------------------------------
+    def announce(self, schema: Schema) -> list[Announced]:
+        return [*self._announce_start(schema), self._announce_gradients()]
+
+    def _announce_start(self, schema: Schema) -> list[Announced]:
+        if self.start == "none":
+            return []
+        return announce_start(schema, self.marginals_share, self.moments_share if self.start == "moments" else 0.0)
+
+    def _announce_gradients(self) -> Announced:
+        def event(z: float) -> dpa.DpEvent:
+            return NoisyGradient((), (), self.sampling_rate, self._sigma(z)).event(self.rounds)
+
+        detail = f"{self.rounds - self._autoencoder_rounds} for the critic"
+        if self._autoencoder_rounds:
+            detail = f"{self._autoencoder_rounds} for the autoencoder, {detail}"
+        return Announced(GRADIENTS, self.gradients_share, event, answers=self.rounds, detail=detail)
+
+    def _sigma(self, z: float) -> float:
+        return self.sampling_rate * z
+
+    def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
+        return super().settings(schema, rows) | {"autoencoder_rounds": self._autoencoder_rounds}
+
+    def advice(
+        self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
+    ) -> list[str]:
+        """How the noise compares with the largest possible gradient, before a row is read."""
+        sigma = self._sigma(noise[GRADIENTS])
+        notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
+        if rows is not None:
+            blur = sigma / (self.sampling_rate * rows)
+            notes.append(
+                f"per coordinate the noise is {blur:.2%} of the largest mean gradient; with a few thousand weights "
+                f"a single round is {'mostly noise' if blur > 0.01 else 'mostly signal'}"
+            )
+        return notes
+
+    # -- fit ------------------------------------------------------------------------------------------------------------
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        schema, rows = codec.schema, float(counts.sum())
+        heads = Heads.of(codec.blocks, codec.width)
+        if self.start == "none":
+            marginals = public_marginals(heads)
+            curator.see(marginals.row_map)
+            start = starting_point(heads, marginals, None, codec.class_count)
+        else:
+            marginals, start = ask_start(curator, codec, counts, plan)
+        generator = self._generator(heads, codec.class_count)
+        expected = self.sampling_rate * rows
+        piece = piece_size(expected / schema.max_rows_per_unit)
+        per_unit = 1 if schema.unit is None else schema.max_rows_per_unit
+        mechanism = self._mechanism(generator, plan, piece, per_unit)
+        trust = self._trust(generator, plan, rows / schema.max_rows_per_unit)
+        start = start._replace(trust=np.full((codec.class_count, 1), trust))
+        hints = Hints(start, counts / counts.sum(), np.asarray(max(expected, 1.0)))
+        return Opening(generator, hints, GRADIENTS, mechanism, self.rounds, marginals)
+
+    def _trust(self, generator: GanGenerator, plan: Plan, units: float) -> float:
+        """Share of the samples that comes from the training, from public and released values.
+
+        The mean gradient of a round has norm C at most, and noise of norm C z sqrt(weights) / units on it; rounds average it.
+        """
+        noise = plan.parameters["noise"][GRADIENTS] * math.sqrt(generator.critic_weights)
+        ratio = noise / max(units, 1.0) / math.sqrt(self.rounds - self._autoencoder_rounds)
+        return float(1.0 / (1.0 + (ratio / USEFUL_NOISE) ** 2))
+
+    def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
+        sigma = self._sigma(plan.parameters["noise"][GRADIENTS])
+        clips = (self.clip,) * len(generator.losses)
+        return NoisyGradient(generator.losses, clips, self.sampling_rate, sigma, piece, per_unit)
+
+    def _generator(self, heads: Heads, classes: int) -> GanGenerator:
+        same = (
+            "rounds maker critic autoencoder objective classifier information noise code batch critic_steps "
+            "generator_steps adaptive weight_clip autoencoder_rate critic_rate generator_rate"
+        )
+        return GanGenerator(
+            heads=heads,
+            classes=classes,
+            autoencoder_rounds=self._autoencoder_rounds,
+            hidden=(self.hidden, self.hidden),
+            channels=doubling(self.channels, self.layers - 1),
+            critic_hidden=(self.critic_hidden, self.critic_hidden),
+            critic_channels=doubling(self.critic_channels, self.layers - 1),
+            norm="group" if self.normalisation == "group" else "none",
+            critic_norm="group" if self.critic_normalisation == "group" else "none",
+            # Rows held to the moments while the generator learns keep the shapes it has learned.
+            matched=self.start == "moments" and self.maker != "copula" and self.information == 0.0,
+            tethered=self.start == "moments",
+            **{name: getattr(self, name) for name in same.split()},
+        )
+
+
+def doubling(channels: int, layers: int) -> tuple[int, ...]:
+    """Channels of all layers but the last, which ends in the code, the noise or the critic's one number."""
+    return tuple(channels * 2**layer for layer in range(layers))
+
+
+def piece_size(expected: float) -> int:
+    """A power of two that holds most samples at once; from released values."""
+    return int(min(max(2 ** math.ceil(math.log2(max(1.3 * expected, 1.0))), 8), LARGEST_PIECE))
+
+
+def public_marginals(heads: Heads) -> Marginals:
+    """No marginals were paid for: columns are uniform between their public bounds, outcomes equally likely."""
+    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
+    line = np.tile(np.asarray([0.0, 1.0], np.float32), (len(numeric), 1))
+    rates = np.full(heads.width, 0.5, np.float32)
+    for block in heads.blocks:
+        if block.head == "onehot":
+            rates[block.start : block.start + block.size] = 1.0 / block.size
+    return Marginals(numeric, line, line.copy(), rates)

@@ -1,0 +1,31 @@
+"""Mean embedding (after DP-MERF, Harder et al. 2021): a few noisy class sums, then a generator in closed form.
+
+    question   a public feature map
+    answer     its noisy sum per class, once: class moments, class cells, class pairs
+    then       the latent normal that has these moments, solved for, not trained
+
+Read in this order:
+
+    method.py                     options, plan and opening
+    measure/one_way.py            the columns' own distributions, asked for first
+    measure/class_features.py     the feature maps and what their sums say
+    measure/few_rows.py           what is asked of small tables instead
+    measure/latent_normal.py      shrinkage and the latent normal
+    generator.py                  drawing rows from it
+
+Tables of pictures go to `understudy.methods.pictures`.
+"""
+
+from typing import Any
+
+from understudy.lazy import lazily
+
+_WHERE = {
+    "MeanEmbedding": "understudy.methods.mean_embedding.method",
+}
+
+__all__ = [*_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    return lazily(__name__, _WHERE, name)

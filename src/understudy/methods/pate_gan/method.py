@@ -1,0 +1,164 @@
+"""PATE-GAN as a method: options, plan, opening (Jordon, Yoon, van der Schaar 2019).
+
+Sound defaults come from public or released values. What decides the quality of the votes is k mu: the noise on a vote share is
+sqrt(T) / (k mu) for T answers, so thousands of teachers of few rows each and few rounds with many student and generator steps
+in each are the useful regime.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.errors import UsageError
+from understudy.estimator import Estimator
+from understudy.measure.class_moments import announce_start
+from understudy.measure.warm_start import ask_start
+from understudy.methods.pate_gan.generator import PateGanGenerator
+from understudy.methods.teachers import class_count, classes_per_unit, ensembles, memory_note
+from understudy.nn.heads import Heads
+from understudy.private import Curator
+from understudy.private.mechanisms.teacher_votes import TeacherVotes
+from understudy.recipe import Announced, Opening, check_choice, check_counts, check_positive
+from understudy.schema import Codec, Schema
+
+VOTES = "teacher votes"
+USEFUL_SHARE = 0.02  # a mean difference between vote shares that a student can learn from
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PateGan(Estimator):
+    """Options; None means a default computed from public or released values (see `settings`)."""
+
+    method: ClassVar[str] = "pate-gan"
+
+    teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
+    rows_per_teacher: float = 5.0
+    most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
+    rounds: int = 30
+    judged: int = 32  # answers per class and round
+    practice: int = 64  # generated rows per teacher step
+    teacher_steps: int = 5  # n_T
+    student_steps: int = 50  # n_S
+    generator_steps: int = 10
+    batch: int = 64
+    latent: int = 8
+    hidden: int = 32
+    student_hidden: int = 64
+    teacher_rate: float | None = None
+    teacher_decay: float | None = None
+    student_rate: float = 1e-3
+    student_decay: float = 1.0
+    generator_rate: float = 1e-4
+    noise: Literal["gaussian", "laplace"] = "gaussian"
+    answers: Literal["score", "share", "label"] = "score"
+    replay: bool = True
+    marginals_share: float = 0.2
+    moments_share: float = 0.6
+    votes_share: float = 0.1
+
+    def check_options(self) -> None:
+        check_counts(
+            rounds=self.rounds,
+            judged=self.judged,
+            practice=self.practice,
+            teacher_steps=self.teacher_steps,
+            student_steps=self.student_steps,
+            generator_steps=self.generator_steps,
+            batch=self.batch,
+            latent=self.latent,
+            hidden=self.hidden,
+            student_hidden=self.student_hidden,
+            teachers=1 if self.teachers is None else self.teachers,
+            most_teachers=self.most_teachers,
+        )
+        check_positive(
+            rows_per_teacher=self.rows_per_teacher,
+            marginals_share=self.marginals_share,
+            votes_share=self.votes_share,
+        )
+        if self.moments_share < 0.0:
+            raise UsageError(f"moments_share={self.moments_share} must not be negative; 0 switches the moments off")
+        check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("score", "share", "label")))
+
+    def announce(self, schema: Schema) -> list[Announced]:
+        start = announce_start(schema, self.marginals_share, self.moments_share)
+
+        def event(z: float) -> dpa.DpEvent:
+            return self._votes((1,), 1, classes_per_unit(schema), z).event(self.rounds)
+
+        detail = f"{self.rounds} rounds x {self.judged} answers per class"
+        return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * self.judged, detail=detail)]
+
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        schema = codec.schema
+        heads = Heads.of(codec.blocks, codec.width)
+        marginals, start = ask_start(curator, codec, counts, plan)
+        teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
+        noise = plan.parameters["noise"][VOTES]
+        mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
+        blur = mechanism.scale / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
+        start = start._replace(trust=1.0 / (1.0 + (blur / USEFUL_SHARE) ** 2))
+        generator = self._generator(heads, codec.class_count)
+        return Opening(generator, start, VOTES, mechanism, self.rounds, marginals)
+
+    def advice(
+        self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
+    ) -> list[str]:
+        """Whether the votes and the moments can be told from their noise, in words, before a row is read."""
+        answers = self.rounds * self.judged
+        sigma = self._votes((1,), 1, classes_per_unit(schema), noise[VOTES]).scale
+        notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class"]
+        if rows is None:
+            needed = math.ceil(sigma / math.sqrt(answers) / USEFUL_SHARE)
+            notes.append(
+                f"votes become useful from about {needed:,} teachers per class, i.e. {round(needed * self.rows_per_teacher):,} "
+                "rows per class; give `rows` in the schema (if the count is public) or --rows to see what to expect"
+            )
+            return notes
+        classes = class_count(schema)
+        counts = np.full(classes, rows / classes)
+        chosen, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
+        teachers = chosen[0]
+        blur = sigma / math.sqrt(answers) / teachers
+        notes.append(
+            f"about {teachers:,} teachers per class if classes were equal: the votes resolve {blur:.1%} of a share"
+        )
+        notes += memory_note(schema, sum(chosen), capacity)
+        if blur > USEFUL_SHARE:
+            notes.append(
+                "the votes will be mostly noise and the result will rest on the paid marginals and moments; what would help: "
+                "more rows, a larger epsilon, fewer rows per unit, or public bounds instead of estimates"
+            )
+        return notes
+
+    def _votes(
+        self, teachers: tuple[int, ...], capacity: int, touched: int, sigma: float, width: int = 1
+    ) -> TeacherVotes:
+        """Weak teachers on purpose: with few rows in many dimensions an unrestrained teacher knows its own rows by heart and
+        calls everything else fake. Decay of the order of the noise in a shard's mean keeps logits near one and votes useful.
+        """
+        decay = 0.5 * math.sqrt(width / self.rows_per_teacher) if self.teacher_decay is None else self.teacher_decay
+        rate = 0.5 / max(decay, 1.0) if self.teacher_rate is None else self.teacher_rate
+        return TeacherVotes(
+            teachers=teachers,
+            capacity=capacity,
+            judged=self.judged,
+            classes_per_unit=touched,
+            kind=self.noise,
+            sigma=sigma,
+            answers=self.answers,
+            learning_rate=rate,
+            weight_decay=decay,
+        )
+
+    def _generator(self, heads: Heads, classes: int) -> PateGanGenerator:
+        names = (
+            "latent hidden student_hidden judged practice teacher_steps student_steps generator_steps batch rounds "
+            "student_rate generator_rate student_decay replay"
+        )
+        return PateGanGenerator(heads=heads, classes=classes, **{name: getattr(self, name) for name in names.split()})

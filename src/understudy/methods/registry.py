@@ -1,0 +1,54 @@
+"""The methods by name: one row each, and the only place that lists them.
+
+A row says where a method's estimator is (what users configure) and where the generator of its artifact is (what `sample` needs,
+without the private side). Nothing is imported before it is asked for; conformance, leak, odd-content and audit tests, the
+command line and the loader of artifacts all read this table.
+"""
+
+from typing import Any, NamedTuple
+
+from understudy.errors import UsageError
+from understudy.lazy import resolve
+
+
+class Row(NamedTuple):
+    """Where the two halves of a method are, as `module:name`."""
+
+    estimator: str
+    generator: str
+
+
+def row(folder: str, estimator: str, generator: str) -> Row:
+    """A row of a method that lives in `understudy.methods.<folder>`."""
+    return Row(f"understudy.methods.{folder}.{estimator}", f"understudy.methods.{folder}.{generator}")
+
+
+METHODS = {
+    "mean-embedding": row("mean_embedding", "method:MeanEmbedding", "generator:MeanEmbeddingGenerator"),
+    "pate-gan": row("pate_gan", "method:PateGan", "generator:PateGanGenerator"),
+    "pate-gan-as-published": row("pate_gan", "published:PateGanAsPublished", "generator_published:PublishedGenerator"),
+    "g-pate": row("g_pate", "method:GPate", "generator:GPateGenerator"),
+    "g-pate-as-published": row("g_pate", "presets:GPateAsPublished", "generator:GPateGenerator"),
+    "g-pate-data-dependent": row("g_pate", "data_dependent:GPateDataDependent", "generator:GPateGenerator"),
+    "dpgan": row("gradients", "presets:DpGan", "generator:GanGenerator"),
+    "rdp-cgan": row("gradients", "presets:RdpCgan", "generator:GanGenerator"),
+    "gan": row("gradients", "presets:Gan", "generator:GanGenerator"),
+    "medgan": row("gradients", "presets:MedGan", "generator:GanGenerator"),
+    "tablegan": row("gradients", "presets:TableGan", "generator:GanGenerator"),
+    "corgan": row("gradients", "presets:CorGan", "generator:GanGenerator"),
+    "independent": row("marginals", "independent:Independent", "generator:MarginalGenerator"),
+    "mst": row("marginals", "mst:Mst", "generator:MarginalGenerator"),
+    "aim": row("marginals", "aim:Aim", "generator:MarginalGenerator"),
+}
+
+
+def method(name: str) -> Any:
+    """The estimator class called `name`."""
+    if name not in METHODS:
+        raise UsageError(f"method: {name!r} is unknown; choose one of {', '.join(METHODS)}")
+    return resolve(METHODS[name].estimator)
+
+
+def generator(name: str) -> Any:
+    """The class of the generator in artifacts of the method called `name`."""
+    return resolve(METHODS[name].generator)

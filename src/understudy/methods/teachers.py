@@ -1,0 +1,56 @@
+"""Ensembles of teachers, for PATE-GAN and G-PATE: how many, how large, and how many of them one unit can reach.
+
+All of it follows from public values and released class counts.
+"""
+
+import math
+
+import numpy as np
+
+from understudy.questions.categories import LARGEST_LIST
+from understudy.schema import Schema
+
+
+def is_conditional(schema: Schema) -> bool:
+    return schema.label_kind in ("binary", "multiclass")
+
+
+def class_count(schema: Schema) -> int:
+    """Number of classes as far as it is public; a label whose categories are still to be found could have any number."""
+    if schema.label is None or not is_conditional(schema):
+        return 1
+    column = schema.column(schema.label)
+    return len(column.outcomes) if column.resolved else LARGEST_LIST
+
+
+def ensembles(
+    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float, most: int
+) -> tuple[tuple[int, ...], int]:
+    """Teachers of every ensemble and rows a shard can hold, from released counts.
+
+    A table so large that `most` teachers would have more rows than they are meant to leaves the surplus of each shard out: what
+    decides the votes is the number of teachers.
+    """
+    per_unit = min(schema.max_rows_per_unit, 4)  # rows of one unit sit in one shard
+    meant = rows_per_teacher * per_unit
+    wanted = np.full(len(counts), teachers) if teachers else np.maximum(counts / meant, 2)
+    fitting = wanted * min(1.0, most / float(wanted.sum())) if teachers is None else wanted
+    chosen = tuple(int(value) for value in np.ceil(fitting))
+    mean = float(np.max(counts / np.asarray(chosen)))
+    if teachers is None:
+        mean = min(mean, max(meant, float(np.max(counts / np.ceil(wanted)))))
+    return chosen, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
+
+
+def memory_note(schema: Schema, teachers: int, capacity: int) -> list[str]:
+    """What the teachers' shards take, where that is worth saying."""
+    width = sum(len(c.outcomes) if c.kind in ("categorical", "boolean") and c.resolved else 1 for c in schema.features)
+    size = 4e-9 * teachers * (capacity + 1) * width
+    return [f"the teachers' shards take about {size:.1f} GB of memory"] if size >= 0.1 else []
+
+
+def classes_per_unit(schema: Schema) -> int:
+    """How many classes one unit can have rows in: 1 at row level, where the classes are disjoint data."""
+    if not is_conditional(schema) or schema.unit is None:
+        return 1
+    return min(class_count(schema), schema.max_rows_per_unit)

@@ -1,0 +1,117 @@
+"""What a method says about itself: its options, which releases it will ask for, and how it opens the conversation.
+
+A method is a dataclass of public options. From them and a schema follow the releases it announces (`announce`, public values
+only) and, once the plan has their noise, its first questions and who talks to whom from then on (`begin`). Planning and fitting
+(`plan.py`, `fit.py`) know methods by this face alone; users see them through `estimator.py`.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import dp_accounting as dpa
+from sklearn.base import BaseEstimator
+
+from understudy.accounting import Budget, Charge, Plan
+from understudy.conversation import Generator
+from understudy.errors import UsageError
+from understudy.measure.marginals import Marginals
+from understudy.private import Curator, Mechanism
+from understudy.schema import Codec, Schema
+
+
+class Announced(NamedTuple):
+    """One release of the plan before its noise is known.
+
+    `weight` is its share of the squared privacy loss; with a common factor s the release gets the noise multiplier
+    z = s sqrt(answers / weight), so that Gaussian releases together cost mu = 1 / s whatever the split.
+    """
+
+    purpose: str
+    weight: float
+    event: Callable[[float], dpa.DpEvent]  # noise multiplier of one answer -> event of all answers
+    answers: int = 1
+    detail: str = ""
+
+
+class Opening(NamedTuple):
+    """How a method starts to talk: who asks, who answers, what was released to start from, and for how many rounds."""
+
+    generator: Generator
+    hints: Any
+    purpose: str = ""
+    mechanism: Mechanism | None = None  # None: nothing is asked beyond what `begin` asked
+    rounds: int = 0
+    marginals: Marginals | None = None  # released; generated rows go back through them
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Recipe(BaseEstimator):
+    """Options common to all methods. `epsilon` is the total of the whole fit; `seed` steers public randomness only."""
+
+    method: ClassVar[str]
+    private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    seed: int | None = None
+    estimate_share: float = 0.1
+
+    def announce(self, schema: Schema) -> list[Announced]:
+        """The releases this method asks for, besides the schema's estimates and the class histogram."""
+        raise TypeError(f"{type(self).__name__} does not say what it asks for")
+
+    def unpriced(self) -> tuple[Charge, ...]:
+        """Charges without a valid price; only research presets, whose certificate is void, have any."""
+        return ()
+
+    def begin(self, curator: Curator, codec: Codec, counts: Any, plan: Plan) -> Opening:
+        """Ask for what is needed once and set up the conversation."""
+        raise TypeError(f"{type(self).__name__} does not say how it begins")
+
+    def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
+        """The resolved public options that the plan and the certificate show."""
+        return {name: value for name, value in self.get_params().items() if name not in ("epsilon", "delta", "seed")}
+
+    def advice(
+        self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
+    ) -> list[str]:
+        """What the plan should say about whether it can work. `noise` has the plan's multiplier of every purpose."""
+        return []
+
+    def conditional(self, schema: Schema) -> bool:
+        """Whether a class label is a condition of the generator (else it is one more column)."""
+        return True
+
+    @property
+    def void_reason(self) -> str:
+        """Why the guarantee does not hold, for research presets; empty for everything else."""
+        return ""
+
+    @property
+    def budget(self) -> Budget:
+        """What the whole fit may spend."""
+        return Budget(self.epsilon, self.delta)
+
+    def check_options(self) -> None:
+        """Refuse options out of range, naming the option and the way out."""
+
+
+def check_positive(**options: Any) -> None:
+    for name, value in options.items():
+        if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+            raise UsageError(f"{name}={value} must be a number greater than 0")
+
+
+def check_counts(**options: Any) -> None:
+    check_positive(**options)
+    for name, value in options.items():
+        if value != int(value):
+            raise UsageError(f"{name}={value} must be a whole number")
+
+
+def check_choice(**options: tuple[Any, tuple[Any, ...]]) -> None:
+    for name, (value, allowed) in options.items():
+        if value not in allowed:
+            raise UsageError(f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}")

@@ -1,1 +1,0 @@
-"""One file per method: its options, what it announces, how it opens the conversation."""
