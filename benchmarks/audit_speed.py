@@ -25,6 +25,7 @@ from understudy.files import write_atomically
 from understudy.fit import fit
 from understudy.methods.pate_gan.method import PateGan
 from understudy.private import SeededNoise
+from understudy.schema.tables import as_frame
 
 RESULTS = Path(__file__).resolve().parent / "results" / "audit-speed.json"
 
@@ -57,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     audit = whole_audit(options.runs, options.jobs, options.rounds) if options.runs else None
     pair = worst_case()
-    schema = replace(pair.schema, rows=len(pair.with_))
+    schema = replace(pair.schema, rows=len(as_frame(pair.with_)))
     estimator = PateGan(epsilon=1.0, rounds=options.rounds, teachers=2)
 
     def together(seed: int) -> Any:

@@ -29,7 +29,7 @@ from understudy.audit.estimates import Claim
 from understudy.audit.game import decide
 from understudy.audit.result import AuditResult
 from understudy.audit.shadow import opens_rounds, sample_tables, shadow_fits
-from understudy.audit.targets import RECORD, Pair, made_up, record_pair, remote_rows
+from understudy.audit.targets import RECORD, Pair, Side, made_up, record_pair, remote_rows
 from understudy.audit.threats import threat as threat_called
 from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
@@ -203,7 +203,7 @@ def find_row(
         assert estimator is not None
         return sample_tables(shadow_fits(estimator, frame, pair.schema, count, seed=seed), rows, seed)
 
-    return most_vulnerable(pair.with_, pair.schema, fits, chosen[0].features)
+    return most_vulnerable(as_frame(pair.with_, pair.schema), pair.schema, fits, chosen[0].features)
 
 
 def make_estimator(
@@ -300,7 +300,7 @@ def features_of(job: Job, task: Task) -> dict[str, np.ndarray]:
     pair, frame = job.pair, job.pair.side(task.secret)
     attacks = [attack_called(name) for name in job.attacks]
     if job.external is not None:
-        tables = job.external(frame, task.count)
+        tables = job.external(as_frame(frame, pair.schema), task.count)
         return {attack.name: with_size(attack.features(tables, pair.schema), None) for attack in attacks}
     assert job.estimator is not None
     plan = job.estimator.plan(pair.schema)
@@ -336,10 +336,7 @@ def describe(
     job: Job, method: str | Estimator, epsilon: float, delta: float, runs: int, batch: int
 ) -> dict[str, object]:
     """What must be the same for kept batches to be of use. The tables go in as a digest."""
-    rows = [
-        pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes()
-        for side in (job.pair.without, job.pair.with_)
-    ]
+    rows = [contents(side) for side in (job.pair.without, job.pair.with_)]
     return {
         "understudy": "audit batches",
         "method": method if isinstance(method, str) else method.method,
@@ -354,6 +351,12 @@ def describe(
         "canary": job.canary,
         "batch": batch,
     }
+
+
+def contents(side: Side) -> bytes:
+    if isinstance(side, Path):
+        return side.read_bytes()
+    return pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes()
 
 
 def settled_seed(job: Job, seed: int | None, described: dict[str, object]) -> int:

@@ -27,7 +27,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
 from understudy.artifact import codec_of, draw, shares
-from understudy.audit.targets import Pair
+from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
 from understudy.estimator import Estimator
 from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
@@ -59,7 +59,7 @@ class KeptTable(PrivateTable):
 class Tables:
     """Gives every fit its table."""
 
-    frame: pd.DataFrame
+    frame: Side
     schema: Schema
     kept: PrivateTable | None = None
 
@@ -157,7 +157,7 @@ def with_spare_places(data: Data) -> Data:
 
 def shadow_fits(
     estimator: Estimator,
-    frame: pd.DataFrame,
+    frame: Side,
     schema: Schema,
     count: int,
     *,
@@ -275,7 +275,7 @@ def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.
     return [tables[i] for i in range(len(encoded))]
 
 
-def one_at_a_time(estimator: Estimator, frame: pd.DataFrame, schema: Schema, count: int, noise: NoiseSource) -> Fitted:
+def one_at_a_time(estimator: Estimator, frame: Side, schema: Schema, count: int, noise: NoiseSource) -> Fitted:
     """For methods that stop by a rule of their own: their rounds cannot run side by side."""
     models = [fit(estimator, frame, schema, noise=noise) for _ in range(count)]
     return Fitted(

@@ -10,12 +10,20 @@ in which a unit shows most:
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
     person        four persons with one record each against the same plus a person with many records (1, 1, 1)
+    odd-cell      two CSV files, read like any file of a fit: persons with long numbers for identifiers and late dates against the
+                  same plus a person none of whose cells is of the kind of its column. A reader that lets one cell decide how a
+                  column is parsed changes everybody's rows here
     record        a real table with and without one of its rows: the one furthest from all others, or the one that small attacks
                   tell best (`vulnerable.py`)
 """
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -26,6 +34,10 @@ from understudy.schema import Codec, Column, Schema
 NAMES = ("a", "b", "c")
 OTHERS = 4
 ROWS_OF_A_PERSON = 5
+MANY_OTHERS = 40  # whose cells an odd one could change
+FIRST_NUMBER = 2**53  # of a person; floating-point numbers run together from here on
+
+Side: TypeAlias = pd.DataFrame | Path  # a table in memory, or a file that every fit reads by itself
 
 
 @dataclass(frozen=True)
@@ -33,12 +45,12 @@ class Pair:
     """Neighbouring tables: `with_` has one unit more than `without`."""
 
     schema: Schema
-    without: pd.DataFrame
-    with_: pd.DataFrame
+    without: Side
+    with_: Side
     name: str
     note: str
 
-    def side(self, secret: int) -> pd.DataFrame:
+    def side(self, secret: int) -> Side:
         """The table with the target for 1, without it for 0."""
         return self.with_ if secret else self.without
 
@@ -104,6 +116,24 @@ def person() -> Pair:
     return Pair(schema, whole[:OTHERS], whole, "person", note)
 
 
+def odd_cell() -> Pair:
+    columns = (
+        Column(name="who", kind="identifier", dtype="int64"),
+        Column(name="n", kind="integer", lower=0, upper=1, missing=True),
+        Column(name="day", kind="datetime", lower="2000-01-01", upper="9999-12-31", missing=True),
+        Column(name="c", kind="categorical", categories=(0, 1)),
+    )
+    others = [f"{FIRST_NUMBER + i},0,9999-12-31,0\n" for i in range(MANY_OTHERS)]
+    odd = f"{'9' * 20},1e400,2000-01-01T00:00:00.000000001,1.0\n"
+    folder = Path(tempfile.mkdtemp(prefix="understudy-audit-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name, lines in (("without.csv", others), ("with.csv", [*others, odd])):
+        (folder / name).write_text("who,n,day,c\n" + "".join(lines), encoding="utf-8")
+    schema = Schema(columns=columns, unit="who", max_rows_per_unit=1)
+    note = f"files of {MANY_OTHERS} persons, against the same plus a person with an odd identifier, number and date"
+    return Pair(schema, folder / "without.csv", folder / "with.csv", "odd-cell", note)
+
+
 TARGETS: dict[str, Callable[[], Pair]] = {
     "worst-case": worst_case,
     "lonely": lonely,
@@ -111,6 +141,7 @@ TARGETS: dict[str, Callable[[], Pair]] = {
     "rare-class": rare_class,
     "numeric": numeric,
     "person": person,
+    "odd-cell": odd_cell,
 }
 TIGHTEST = {
     "independent": "lonely",

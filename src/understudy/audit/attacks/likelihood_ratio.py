@@ -25,14 +25,13 @@ from typing import Any, NamedTuple
 import dp_accounting as dpa
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
 from understudy.audit.attacks.gradient_ratio import Still, WatchedGradient
 from understudy.audit.attacks.wrapped import Wrapped
 from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
-from understudy.audit.targets import Pair
+from understudy.audit.targets import Pair, Side
 from understudy.conversation import Answer, Hints, Info, Query, State
 from understudy.estimator import Estimator
 from understudy.fit import Progress, open_conversation
@@ -177,7 +176,7 @@ def of_first_answers(estimator: Estimator, pair: Pair, plan: Plan, transcripts: 
 
 
 def of_brief_fits(
-    estimator: Estimator, pair: Pair, plan: Plan, frame: pd.DataFrame, count: int, noise: NoiseSource
+    estimator: Estimator, pair: Pair, plan: Plan, frame: Side, count: int, noise: NoiseSource
 ) -> np.ndarray:
     """The same for fresh fits of a method without rounds, which end with their last answer: one pass, nothing kept."""
     tables, scales, own = kept_tables(pair), {}, Tables(frame, pair.schema)  # type: ignore[var-annotated]
