@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,8 @@ def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> N
     vars(curator)["add_up"] = counted
     schema = schema_of(unit)
     started = time.monotonic()
-    us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(folder) / "checkpoint")
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(home) / "checkpoint")
     spent = time.monotonic() - started
     peak = peak_gb()
     say(json.dumps({"seconds": spent, "peak_gb": peak, "passes": asked}))

@@ -1,0 +1,120 @@
+"""Row groups, CSV ranges, memory or stream, one worker or many: with the noise fixed a fit releases the same, bit for bit."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.fit import fit
+from understudy.methods.registry import method
+from understudy.private import PrivateTable, SeededNoise, blocks, passes, table, units
+from understudy.schema import Column, Schema
+from understudy.schema.reading import open_table
+
+ROWS = 900
+COLUMNS = (
+    Column(name="x", kind="continuous", lower=-4, upper=4, missing=True),
+    Column(name="n", kind="integer", estimate="n"),
+    Column(name="c", kind="categorical", estimate="c", other=True),
+    Column(name="y", kind="categorical", categories=("no", "yes")),
+)
+BY_ROW = Schema(columns=COLUMNS, label="y")
+BY_PERSON = Schema(
+    columns=(*COLUMNS, Column(name="who", kind="identifier", dtype="string")),
+    label="y",
+    unit="who",
+    max_rows_per_unit=3,
+)
+METHODS = (
+    "independent",
+    "mst",
+    "mean-embedding",
+)  # every answer a sum; those that train hold what their own draws dealt
+
+
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    y = rng.random(ROWS) < 0.4
+    x = np.where(rng.random(ROWS) < 0.1, np.nan, rng.normal(size=ROWS) + y)
+    frame = pd.DataFrame({"x": x, "n": rng.integers(0, 90, ROWS), "c": rng.choice(["a", "b", "z"], ROWS)})
+    return frame.assign(y=np.where(y, "yes", "no"), who=[f"p{i // 2}" for i in range(ROWS)])
+
+
+def released(source, schema, name):
+    """Everything that a fit with fixed noise leaves: weights, class counts and the resolved schema."""
+    model = fit(method(name)(epsilon=2.0, seed=1), source, schema, noise=SeededNoise(3))
+    return (
+        {key: value.tobytes() for key, value in model.weights.items()},
+        model.class_counts,
+        model.resolved.fingerprint(),
+    )
+
+
+def sources(folder, frame):
+    """The same table as frame, CSV, and Parquet cut into row groups of every kind."""
+    frame.to_csv(folder / "rows.csv", index=False)
+    yield frame
+    yield folder / "rows.csv"
+    for size in (7, 100, 10_000):
+        path = folder / f"rows-{size}.parquet"
+        pq.write_table(pa.Table.from_pandas(frame), path, row_group_size=size)
+        yield path
+
+
+@pytest.mark.parametrize("schema", [BY_ROW, BY_PERSON], ids=["by row", "by person"])
+@pytest.mark.parametrize("name", METHODS)
+def test_the_cut_does_not_show_in_a_release(name, schema, tmp_path, monkeypatch):
+    frame = rows()
+    expected = released(frame, schema, name)
+    for source in sources(tmp_path, frame):
+        assert released(source, schema, name) == expected
+    monkeypatch.setattr(table, "IN_MEMORY", 0)  # streamed: read and encoded again for every question
+    monkeypatch.setattr(units, "IN_MEMORY", 0)  # brought together in private files
+    monkeypatch.setattr(units, "ROWS_PER_FILE", 50)
+    monkeypatch.setattr(units, "BLOCK", 64)
+    assert released(tmp_path / "rows-7.parquet", schema, name) == expected
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert released(tmp_path / "rows-100.parquet", schema, name) == expected
+
+
+def test_a_sum_that_depends_on_the_cut_is_caught(tmp_path, monkeypatch):
+    """Mutant: each part's total is rounded to hundreds before totals are added."""
+    frame = rows()
+    expected = released(frame, BY_ROW, "independent")
+    right = passes.merged
+    monkeypatch.setattr(passes, "merged", lambda one, other: right(one, {k: v // 3 * 3 for k, v in other.items()}))
+    monkeypatch.setattr(blocks, "SIZE", 100)
+    assert released(frame, BY_ROW, "independent") != expected
+
+
+def test_private_files_are_the_owners_alone_and_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(units, "IN_MEMORY", 0)
+    held = PrivateTable(rows(), BY_PERSON)
+    held.open(tmp_path)
+    (folder,) = tmp_path.glob(f"{units.PREFIX}*")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+    held.close()
+    assert not folder.exists()
+
+
+def test_what_a_killed_fit_left_behind_goes_at_the_next_start(tmp_path):
+    left = tmp_path / f"{units.PREFIX}999999999-abc"  # no process has this number
+    left.mkdir()
+    (left / "0.arrow").write_bytes(b"rows")
+    alive = tmp_path / f"{units.PREFIX}{os.getpid()}-abc"
+    alive.mkdir()
+    fit(method("independent")(seed=0), rows(), BY_ROW, checkpoint=tmp_path / "c", noise=SeededNoise(0))
+    units.clear_private_files(tmp_path)
+    assert not left.exists() and alive.exists()
+
+
+def test_rows_without_an_id_are_left_out_and_others_stay():
+    frame = rows()
+    frame.loc[[3, 4, 10], "who"] = [None, "", "  "]
+    kept = sum(raw.rows.count for part in PrivateTable(frame, BY_PERSON)._parts for raw in part())
+    assert kept == ROWS - 3
+    assert open_table(frame, BY_PERSON).most_rows >= kept
