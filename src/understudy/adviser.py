@@ -219,7 +219,11 @@ def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) ->
     if len(outlook) > 1:
         behind = outlook[1]
         first += f", {best.kept:.0%} of the gain over chance against {behind.kept:.0%} for {behind.method}"
-    assumed = "" if facts.rows else f" (assuming {TYPICAL_ROWS:,}; say --rows, or `rows` in the schema if it is public)"
+    assumed = (
+        ""
+        if facts.rows
+        else f" (assuming {TYPICAL_ROWS:,}; say how many rows you expect, or `rows` in the schema if it is public)"
+    )
     second = (
         f"Compared by public facts only: {facts.columns} columns, {facts.numeric:.0%} of them numeric, "
         f"{facts.rows or TYPICAL_ROWS:,} rows{assumed}, {_classes(facts)}, epsilon {facts.epsilon:g}"

@@ -41,6 +41,8 @@ class Progress:
     plan: Plan
     rounds: int = 0
     started: float = field(default_factory=time.monotonic)
+    ledger: Ledger | None = None
+    priced: tuple[str, float] = ("", 0.0)  # the ledger's head, and what it had charged by then
 
     def tell(self, stage: str, done: int = 0, **figures: Any) -> None:
         if self.callback is None:
@@ -48,7 +50,14 @@ class Progress:
         elapsed = time.monotonic() - self.started
         eta = elapsed * (self.rounds - done) / done if done else None
         event = {"stage": stage, "round": done, "rounds": self.rounds, "elapsed": elapsed, "eta": eta}
-        self.callback(event | {"epsilon_planned": self.plan.budget.epsilon} | figures)
+        money = {"epsilon_planned": self.plan.budget.epsilon, "epsilon_spent": self.spent()}
+        self.callback(event | money | figures)
+
+    def spent(self) -> float:
+        """Epsilon of all charges so far, that of the question being asked included; priced again after a new charge only."""
+        if self.ledger is not None and self.ledger.head != self.priced[0]:
+            self.priced = (self.ledger.head, self.ledger.epsilon_spent if self.ledger.spent else 0.0)
+        return self.priced[1]
 
     def passes(self, purpose: str, share: float) -> None:
         """A pass over the table: told in equal steps, as many for every table."""
@@ -96,6 +105,7 @@ def fit(
         assert store is not None
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
         curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
+    told.ledger = ledger
     try:
         told.tell("estimate")
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
@@ -113,7 +123,7 @@ def fit(
             elif saved is not None:
                 started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
                 saved.save_once(conversation, started | fingerprint(plan, schema))
-            state, history = talk(opening, conversation, state, key_rounds, saved, told, history, ledger)
+            state, history = talk(opening, conversation, state, key_rounds, saved, told, history)
             report = conversation.conclude().value
         told.tell("finish", told.rounds)
         model = Model(
@@ -174,7 +184,6 @@ def talk(
     store: Checkpoint | None,
     told: Progress,
     history: dict[str, list[float]],
-    ledger: Ledger,
 ) -> tuple[Any, dict[str, list[float]]]:
     """The rounds. Interrupted anywhere, it goes on from the last checkpoint with the same noise."""
     chunk = -(-opening.rounds // CHUNKS)
@@ -187,7 +196,7 @@ def talk(
         for name, values in info.items():
             history.setdefault(name, []).extend(np.asarray(values, float).tolist())
         last = {name: values[-1] for name, values in history.items()}
-        told.tell("rounds", conversation.done, epsilon_spent=ledger.epsilon_spent, figures=last)
+        told.tell("rounds", conversation.done, figures=last)
     return state, history
 
 

@@ -7,6 +7,7 @@ before (kinds of columns that were found privately) is a fixed charge beside the
 """
 
 import math
+from collections.abc import Mapping
 from functools import partial
 
 import dp_accounting as dpa
@@ -40,7 +41,10 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
         unit=describe_unit(schema),
         charges=charges + recipe.unpriced(),
         parameters={"settings": settings, "noise": noise},
-        notes=tuple(recipe.advice(schema, settings, noise, rows or schema.rows)),
+        notes=(
+            *recipe.advice(schema, settings, noise, rows or schema.rows),
+            *estimate_notes(schema, budget.delta, noise),
+        ),
         valid=not recipe.void_reason,
         void_reason=recipe.void_reason,
     )
@@ -114,6 +118,25 @@ def estimate_question(schema: Schema, group: str, delta: float, z: float) -> Col
 
 def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.DpEvent:
     return estimate_question(schema, group, delta, z).event
+
+
+def estimate_notes(schema: Schema, delta: float, noise: Mapping[str, float]) -> list[str]:
+    """From how many values on an estimate sees something: what is rarer is given up, and a small table loses much."""
+    asked = [estimate_question(schema, group, delta, noise[f"estimate {group}"]) for group in schema.estimates]
+    cells = [question.threshold for question in asked if isinstance(question, ColumnBounds)]
+    lists = [question.threshold for question in asked if isinstance(question, ColumnCategories)]
+    notes = []
+    if cells:
+        notes.append(
+            f"estimated bounds see a range of values (a to 1.4 a; a year) from about {max(cells):,.0f} values in it on and clamp "
+            "what lies beyond; bounds that you know are better and free"
+        )
+    if lists:
+        notes.append(
+            f"estimated categories are seen from about {max(lists):,} units on, rarer ones are lost; a list that you know is "
+            "better and free"
+        )
+    return notes
 
 
 def describe_unit(schema: Schema) -> str:

@@ -1,5 +1,6 @@
 """Small rules that keep the tree honest: nothing unfinished, nothing bound to one machine."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -64,3 +65,21 @@ def test_requirements_are_names_and_versions_only():
     for file in (ROOT / "requirements").glob("*.txt"):
         for line in file.read_text("utf-8").splitlines():
             assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9A-Za-z.]*", line), f"{file.name}: {line}"
+
+
+def flags_in_errors(source: str) -> list[int]:
+    """Lines of texts in `raise` statements that name an option of the command line."""
+    raised = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise)]
+    texts = [part for node in raised for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return [t.lineno for t in texts if isinstance(t.value, str) and re.search(r"(?<![\w-])--[a-z]", t.value)]
+
+
+def test_errors_of_the_library_name_arguments_and_not_flags():
+    package = ROOT / "src" / "understudy"
+    found = {
+        str(file.relative_to(package)): flags_in_errors(file.read_text("utf-8"))
+        for file in package.rglob("*.py")
+        if file.relative_to(package).parts[0] != "cli"
+    }
+    assert not {file: lines for file, lines in found.items() if lines}
+    assert flags_in_errors('raise ValueError(f"--rows {n} is too few")') == [1]

@@ -113,7 +113,7 @@ def test_a_record_of_a_table():
         target="record", data=frame, schema=made_up("worst-case").schema, row=3, attacks=("histogram", "correlation")
     )
     assert {outcome.target for outcome in result.outcomes} == {"record"} and not result.violated
-    with pytest.raises(UsageError, match="--row 30"):
+    with pytest.raises(UsageError, match="row 30"):
         small(target="record", data=frame, schema=made_up("worst-case").schema, row=30)
 
 
@@ -133,7 +133,7 @@ def test_mini_attacks_find_the_row_that_is_given_away():
     settings |= {"runs": 80, "row": "mini-attacks"}
     assert run_audit("leaky", epsilon=1.0, **settings).violated
     assert not run_audit("leaky", epsilon=1.0, **settings | {"row": None}).violated
-    with pytest.raises(UsageError, match="needs an --attack on tables"):
+    with pytest.raises(UsageError, match="needs an attack on tables"):
         small(
             target="record",
             data=frame,

@@ -85,7 +85,7 @@ def test_pairs_are_neighbours():
     person = made_up("person")
     assert person.with_["who"].nunique() == person.without["who"].nunique() + 1
     assert tightest("independent").name == "lonely" and tightest("pate-gan").name == "corner"
-    with pytest.raises(UsageError, match="--target"):
+    with pytest.raises(UsageError, match="target"):
         made_up("nobody")
 
 

@@ -166,7 +166,7 @@ def test_a_trace_becomes_a_page(correct, tmp_path):
 def test_methods_without_teachers_are_refused(frame):
     with pytest.raises(UsageError, match="no teachers"):
         trace("mean-embedding", frame, SCHEMA)
-    with pytest.raises(UsageError, match="--set nonsense"):
+    with pytest.raises(UsageError, match="option 'nonsense'"):
         make_estimator("pate-gan", 1.0, 1e-5, {"nonsense": 1})
 
 

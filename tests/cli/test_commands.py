@@ -117,6 +117,10 @@ def test_fit_reports_progress_and_the_guarantee(folder):
     out, err = (folder / "out.txt").read_text(), (folder / "err.txt").read_text()
     assert "epsilon" in out and "one row" in out
     assert "learning 2/2" in err and "spent of 1" in err
+    spent = [float(line.split("epsilon ")[1].split()[0]) for line in err.splitlines() if " spent of 1" in line]
+    asking = [line for line in err.splitlines() if line.startswith("asking: ")]
+    assert spent == sorted(spent) and spent[0] == 0 and asking  # a question is charged before it is answered
+    assert not [line for line in asking if "epsilon 0 spent" in line]
     assert str(SECRET) not in out + err
     expected = ["err.txt", "model", "out.txt", "rows.csv", "rows.yaml", "run.yaml"]
     assert sorted(os.listdir(folder)) == expected  # no checkpoint is left

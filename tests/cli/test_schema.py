@@ -69,8 +69,8 @@ def test_public_data_is_read_in_full(table, tmp_path, capsys):
 
 def test_kinds_found_privately_stand_in_every_later_plan(table, tmp_path, capsys):
     words = ["schema", "init", table, "--label", "label", "--unit", "who", "--estimate-kinds", "--epsilon", "0.5"]
-    code, _, err = command(capsys, *words, "--out", tmp_path / "new" / "s.yaml")
-    assert code == 0, err
+    code, out, err = command(capsys, *words, "--out", tmp_path / "new" / "s.yaml")
+    assert code == 0 and "has cost epsilon 0.5" in out, err
     schema = Schema.load(tmp_path / "new" / "s.yaml")
     assert {c.name: c.kind for c in schema.columns} == {
         "amount": "continuous", "city": "categorical", "label": "categorical", "who": "identifier",
@@ -109,6 +109,17 @@ def test_kinds_found_privately_stand_in_every_later_plan(table, tmp_path, capsys
 def test_init_refuses_what_makes_no_sense_and_leaves_nothing(table, tmp_path, capsys, words, message):
     assert message in refused(capsys, "schema", "init", table, *words)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "default"),
+    [(["schema", "init"], "ending .yaml"), (["schema", "import"], "by the content"), (["sample"], "noisy count")],
+)
+def test_help_states_defaults(capsys, monkeypatch, words, default):
+    """Text in square brackets is markup to the help's printer and would vanish."""
+    monkeypatch.setenv("COLUMNS", "300")
+    code, out, _ = command(capsys, *words, "--help")
+    assert code == 0 and default in out
 
 
 def test_import_of_dictionaries(tmp_path, capsys):

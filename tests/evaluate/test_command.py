@@ -48,7 +48,7 @@ def test_text_shows_the_banner_first(files, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--models", "nosuch"), "unknown model"),
+        (("--models", "nosuch"), "--models: unknown model"),
         (("--metrics", "nosuch"), "unknown family"),
         (("--train", "nosuch.csv"), "no such file"),
         (("--model-dir", "nosuch"), "certificate.json"),

@@ -194,7 +194,7 @@ def test_cells_are_matched_by_value_or_by_text():
         ({"metrics": ["nosuch"]}, "unknown family 'nosuch'"),
         ({"by": ["nosuch"]}, "'nosuch' is no column"),
         ({"max_rows": 1}, "at least 2"),
-        ({"image_shape": (2, 2)}, "--image-shape"),
+        ({"image_shape": (2, 2)}, "image_shape"),
     ],
 )
 def test_wrong_options_name_the_way_out(options, words, patients, schema):

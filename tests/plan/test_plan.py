@@ -240,6 +240,17 @@ def test_every_estimate_is_announced_once(schema, purposes, details):
     assert epsilon(plan.events, plan.budget.delta) <= plan.budget.epsilon
 
 
+def test_notes_say_from_how_many_values_on_an_estimate_sees_something():
+    """A cell of values passes at four deviations of its noise; with declared bounds there is nothing to say."""
+    columns = (Column(name="a", kind="continuous", estimate="a"), Column(name="who", kind="identifier"))
+    plan = PateGan().plan(Schema(columns=columns, unit="who", max_rows_per_unit=3))
+    needed = 4 * 3 * plan.parameters["noise"]["estimate a"]
+    assert f"from about {needed:,.0f} values" in plan.notes[-1]
+    lists = PateGan().plan(estimates({"name": "a", "estimate": "a", **LISTS}))
+    assert "estimated categories" in lists.notes[-1]
+    assert not [note for note in PateGan().plan(PLAIN).notes if "estimated" in note]
+
+
 def test_all_estimates_together_cost_their_share():
     """178 columns with estimates of their own take no more than the share of one."""
     one = estimates({"name": "c0", "estimate": "c0", **BOUNDS})

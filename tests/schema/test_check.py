@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from understudy.errors import UsageError
-from understudy.schema import Codec, Column, Schema, check
+from understudy.schema import Codec, Column, Schema, check, open_table
 
 CHECKED = Schema(
     columns=(
@@ -81,6 +81,27 @@ def test_units_are_counted_over_blocks_and_passes(tmp_path, monkeypatch, counted
         elif name == "t.parquet":
             frame.to_parquet(tmp_path / name, row_group_size=4)
         found = check(frame if name == "a frame" else tmp_path / name, UNITS)
-        assert len(found) == surplus
-        assert all(line.startswith("column 'who': some unit has more than 2 rows") for line in found)
+        assert found[0] == "column 'who': some rows name no unit; they are left out"
+        assert len(found) == 1 + surplus
+        assert all(line.startswith("column 'who': some unit has more than 2 rows") for line in found[1:])
+
+
+def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to_be_missing():
+    schema = Schema(
+        columns=(
+            Column(name="n", kind="integer", lower=0, upper=9),
+            Column(name="b", kind="boolean"),
+            Column(name="c", kind="categorical", categories=("a", "z"), other=True),
+            Column(name="y", kind="categorical", categories=("no", "yes")),
+        ),
+        label="y",
+    )
+    frame = pd.DataFrame(dict.fromkeys(schema.names, [None]), dtype=object)
+    found = check(frame, schema)
+    ends = ["as the middle of the bounds", "as false", "as the category 'other'", "as the first category"]
+    assert all(line.endswith(end) for line, end in zip(found, ends, strict=True))
+    assert ["`missing: true`" in line for line in found] == [True, True, True, False]  # refused by the schema of a label
+    codec = Codec(schema)
+    again = codec.decode(*codec.encode_rows(next(iter(open_table(frame, schema).blocks()))))
+    assert again.iloc[0].tolist()[1:] == [False, "other", "no"] and again["n"][0] in (4, 5)
         assert all("p7" not in line and "3" not in line for line in found)

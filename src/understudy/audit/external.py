@@ -67,9 +67,9 @@ class External:
     def __post_init__(self) -> None:
         words_of(self.command)
         if self.rows < 1:
-            raise UsageError(f"--rows {self.rows} must be 1 or more: the number of rows the command writes")
+            raise UsageError(f"rows={self.rows} must be 1 or more: the number of rows the command writes")
         if not self.timeout > 0:
-            raise UsageError(f"--timeout {self.timeout:g} must be more than 0 seconds")
+            raise UsageError(f"timeout={self.timeout:g} must be more than 0 seconds")
 
     def __call__(self, frame: pd.DataFrame, count: int, progress: Progress | None = None) -> list[pd.DataFrame]:
         tables = external_tables(
@@ -122,22 +122,22 @@ def words_of(command: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise UsageError(f"--external: cannot split the command into words ({error}); check its quotes") from None
+        raise UsageError(f"external: cannot split the command into words ({error}); check its quotes") from None
     if not words:
-        raise UsageError("--external is empty; write a command such as 'python synth.py {input} {output}'")
+        raise UsageError("external: the command is empty; write a command such as 'python synth.py {input} {output}'")
     named = set()
     for word in words:
         try:
             parts = list(string.Formatter().parse(word))
         except ValueError:
-            raise UsageError(f"--external: {word!r} has a single brace; write {{{{ or }}}} for a literal one") from None
+            raise UsageError(f"external: {word!r} has a single brace; write {{{{ or }}}} for a literal one") from None
         named |= {name for _, name, _, _ in parts if name is not None}
     for name in sorted(named - set(PLACES)):
         known = ", ".join(f"{{{place}}}" for place in PLACES)
-        raise UsageError(f"--external: the placeholder {{{name}}} is not known; there are {known}")
+        raise UsageError(f"external: the placeholder {{{name}}} is not known; there are {known}")
     for name in ("input", "output"):
         if name not in named:
-            raise UsageError(f"--external: the command has no {{{name}}}; it must read {{input}} and write {{output}}")
+            raise UsageError(f"external: the command has no {{{name}}}; it must read {{input}} and write {{output}}")
     return words
 
 
@@ -169,20 +169,20 @@ def _run(words: Sequence[str], task: Task, place: Path) -> None:
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
             )
         except OSError as error:
-            raise UsageError(f"--external: cannot start {words[0]!r}: {error.strerror}") from None
+            raise UsageError(f"external: cannot start {words[0]!r}: {error.strerror}") from None
         with _mourned(child, place):
             try:
                 code = child.wait(task.timeout)
             except subprocess.TimeoutExpired:
                 raise UsageError(
-                    f"--external: the command did not finish within {task.timeout:g} seconds (seed {task.seed}); "
-                    "raise --timeout or make it do less"
+                    f"external: the command did not finish within {task.timeout:g} seconds (seed {task.seed}); "
+                    "raise the timeout or make it do less"
                 ) from None
         if code != 0:
             ended = f"exit code {code}" if code > 0 else f"signal {-code}"
             said = _tail(errors)
             told = f"; it said: {said}" if said else "; it wrote nothing to standard error"
-            raise UsageError(f"--external: the command failed with {ended} (seed {task.seed}){told}")
+            raise UsageError(f"external: the command failed with {ended} (seed {task.seed}){told}")
 
 
 @contextlib.contextmanager
@@ -224,16 +224,16 @@ def _tail(errors: BinaryIO) -> str:
 def _read(path: Path, columns: "pd.Index[str]", task: Task) -> pd.DataFrame:
     if not path.is_file():
         what = "{output}" if task.tables is None else f"{{output}}/{path.name}"
-        raise UsageError(f"--external: the command ended well but wrote no {what} (seed {task.seed})")
+        raise UsageError(f"external: the command ended well but wrote no {what} (seed {task.seed})")
     try:
         frame = read_table(path)
     except UsageError as error:
         told = str(error).replace(repr(str(path)), "that the command wrote")
-        raise UsageError(f"--external: {told} (seed {task.seed})") from None
+        raise UsageError(f"external: {told} (seed {task.seed})") from None
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise UsageError(
-            f"--external: the output lacks column {missing[0]!r} of the input (seed {task.seed}); "
+            f"external: the output lacks column {missing[0]!r} of the input (seed {task.seed}); "
             "the command must write the same columns"
         )
     return frame[list(columns)]

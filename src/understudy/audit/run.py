@@ -178,14 +178,14 @@ def make_pair(target: str, data: Any, schema: Schema | None, row: int | str | No
     if target != RECORD:
         return made_up(target)
     if data is None or schema is None:
-        raise UsageError(f"--target {RECORD} needs a table and its schema")
+        raise UsageError(f"target {RECORD!r} needs a table and its schema")
     frame = read_table(data, schema) if isinstance(data, (str, Path)) else as_frame(data, schema)
     if len(frame) < 2:
-        raise UsageError(f"--target {RECORD} needs a table of at least two rows")
+        raise UsageError(f"target {RECORD!r} needs a table of at least two rows")
     if row is None or row == MINI_ATTACKS:
         row = int(remote_rows(frame, schema, 1)[0])
     if not isinstance(row, int) or not 0 <= row < len(frame):
-        raise UsageError(f"--row {row} is not a row of the table; rows are counted from 0, or use {MINI_ATTACKS}")
+        raise UsageError(f"row {row} is not a row of the table; rows are counted from 0, or use {MINI_ATTACKS}")
     return record_pair(frame, schema, row)
 
 
@@ -195,7 +195,7 @@ def find_row(
     """The row that small attacks tell best, by the first chosen attack that looks at tables."""
     chosen = [attack_called(name) for _, name in looks if attack_called(name).needs == "table"]
     if not chosen:
-        raise UsageError(f"--row {MINI_ATTACKS} needs an --attack on tables, such as groundhog")
+        raise UsageError(f"row {MINI_ATTACKS!r} needs an attack on tables, such as groundhog")
 
     def fits(frame: pd.DataFrame, count: int, seed: int) -> Sequence[pd.DataFrame]:
         if external is not None:
@@ -217,7 +217,7 @@ def make_estimator(
     chosen = dict(options or {})
     for name in chosen:
         if name not in known:
-            raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
+            raise UsageError(f"option {name!r}: {method} has no such option; it has {', '.join(sorted(known))}")
     if pair.name != RECORD and all(name in known for name in TINY_TABLE):
         chosen = TINY_TABLE | chosen
     made: Estimator = kind(epsilon=epsilon, delta=delta, **chosen)
@@ -248,10 +248,10 @@ def plays(threats: Sequence[str], attacks: Sequence[str], external: bool) -> lis
     for name in attacks:
         needs = attack_called(name).needs
         if external and needs != "table":
-            raise UsageError(f"--attack {name} needs more than tables, which is all an external command gives")
+            raise UsageError(f"attack {name!r} needs more than tables, which is all an external command gives")
         allowed = [threat for threat in threats if needs in threat_called(threat).sees]
         if not allowed:
-            raise UsageError(f"--attack {name} needs to see the {needs}; use it with --threat {weakest(needs)}")
+            raise UsageError(f"attack {name!r} needs to see the {needs}; use it with the threat {weakest(needs)!r}")
         found.append((allowed[0], name))  # a stronger view of the same features adds nothing
     return found
 

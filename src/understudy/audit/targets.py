@@ -155,7 +155,7 @@ def made_up(name: str) -> Pair:
     """One of the pairs that need no table."""
     if name not in TARGETS:
         known = ", ".join([*TARGETS, RECORD])
-        raise UsageError(f"--target {name!r} is unknown; choose one of {known} ({RECORD} needs a table)")
+        raise UsageError(f"target {name!r} is unknown; choose one of {known} ({RECORD} needs a table)")
     return TARGETS[name]()
 
 

@@ -32,5 +32,5 @@ THREATS = {threat.name: threat for threat in (BLACK_BOX, MODEL_BOX, WALL_BOX)}
 def threat(name: str) -> Threat:
     """The threat model of this name."""
     if name not in THREATS:
-        raise UsageError(f"--threat {name!r} is unknown; choose one of {', '.join(THREATS)}")
+        raise UsageError(f"threat {name!r} is unknown; choose one of {', '.join(THREATS)}")
     return THREATS[name]

@@ -113,7 +113,7 @@ def trace(
     _, _, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
     mechanism: Any = opening.mechanism
     if curator._blocks is None or not isinstance(mechanism, TeacherVotes | PublishedVotes):
-        raise UsageError(f"--method {estimator.method} has no teachers that vote; a trace follows PATE-GAN's")
+        raise UsageError(f"method {estimator.method!r} has no teachers that vote; a trace follows PATE-GAN's")
     whole = curator._blocks.gathered()
     units = np.arange(len(whole)) if whole.units is None else whole.units
     dealt = deal(mechanism, whole, noise)
@@ -188,7 +188,7 @@ def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[s
     known = kind().get_params()
     for name in options:
         if name not in known:
-            raise UsageError(f"--set {name}: {method} has no such option; it has {', '.join(sorted(known))}")
+            raise UsageError(f"option {name!r}: {method} has no such option; it has {', '.join(sorted(known))}")
     default = {"teachers": TEACHERS} if "teachers" in known else {}
     made: Estimator = kind(epsilon=epsilon, delta=delta, **default | dict(options))
     return made

@@ -126,7 +126,8 @@ def number(name: str, value: Any) -> float:
 
 def as_options(text: str, *names: str) -> str:
     """The library names arguments (`resume=True`, `methods: ...`); on the command line they are options."""
-    return re.sub(rf"(?<![\w-])({'|'.join(names)})(?:=True\b|(?=[=:]))", r"--\1", text)
+    found = re.compile(rf"(?<![\w-])({'|'.join(names)})(?:=True\b|(?=[=:]))")
+    return found.sub(lambda name: "--" + name[1].replace("_", "-"), text)
 
 
 @contextmanager

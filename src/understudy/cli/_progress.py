@@ -74,7 +74,7 @@ class FitProgress:
         if "share" in event:  # of one pass over the table
             done, total = round(100 * event["share"]), 100
             stage = f"{stage}: {event['purpose']}" if "purpose" in event else stage
-        price = f"epsilon {self._spent:.3g} spent of {self.epsilon:g}"
+        price = f"epsilon {self._spent:.3g} spent of {event.get('epsilon_planned', self.epsilon):.4g}"
         if self._display is None:
             self._log.line(stage, done, total, f", {price}")
             return

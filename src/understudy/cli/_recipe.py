@@ -58,8 +58,9 @@ def request(
     seed: int | None = None,
     out: Path | None = None,
     pairs: Sequence[str] | None = None,
+    schema_is: str = "--schema",
 ) -> Request:
-    """Merge flags and file; the flag wins."""
+    """Merge flags and file; the flag wins. `schema_is`: how the command at hand calls its schema."""
     file = read_config(config)
 
     def pick(name: str, flag: Any, default: Any = None) -> Any:
@@ -73,7 +74,7 @@ def request(
         raise UsageError(f"seed must be a whole number, not {chosen_seed!r}")
     return Request(
         data=pick("data", data),
-        schema=need("--schema", pick("schema", schema), "name the schema file ('understudy schema init' drafts one)"),
+        schema=need(schema_is, pick("schema", schema), "name the schema file ('understudy schema init' drafts one)"),
         method=str(pick("method", method, DEFAULT_METHOD)),
         epsilon=number(
             "epsilon", need("--epsilon", pick("epsilon", epsilon), "name the privacy budget, e.g. --epsilon 1")

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, show, writable_folder
+from understudy.cli._output import AsJson, Overwrite, Quiet, options, show, writable_folder
 from understudy.errors import UsageError
 from understudy.evaluate.result import Evaluation, Summary, Utility
 
 app = typer.Typer()
 
 _LOG_SECONDS = 10.0
+ARGUMENTS = ("models", "metrics", "by", "max_rows", "image_shape", "synthetic", "synthetic_test")  # named in errors
 
 
 @app.command(help="Compare synthetic rows with held-out real ones. The result is NOT private: do not share it.")
@@ -69,7 +70,7 @@ def evaluate(
     from understudy.evaluate.run import evaluate as run
     from understudy.schema import Schema
 
-    with _Progress(quiet or as_json) as progress:
+    with _Progress(quiet or as_json) as progress, options(*ARGUMENTS):
         result = run(
             list(synthetic),
             real,

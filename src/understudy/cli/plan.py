@@ -27,7 +27,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Print what a fit would ask, what each answer costs, and what to expect of it."""
-    wanted = request(config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs)
+    wanted = request(
+        config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs, schema_is="SCHEMA"
+    )
     from rich.console import Group
 
     from understudy.schema import Schema

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, show
+from understudy.cli._output import AsJson, options, show
 
 
 class Kind(StrEnum):
@@ -29,7 +29,8 @@ def report(
     """Draw a saved evaluation; no table is read."""
     from understudy import report as reports
 
-    paths = reports.write(result, out, kind.value)
+    with options("out"):
+        paths = reports.write(result, out, kind.value)
     pages = [
         {"kind": name, "path": str(path), "compares_with_real_rows": name == "internal"}
         for path, name in ((path, reports.kind_of(path)) for path in paths)

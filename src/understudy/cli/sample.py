@@ -21,7 +21,7 @@ def sample(
     out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet; .png for a grid of images.")],
     rows: Annotated[
         int | None,
-        typer.Option("--rows", min=0, help="How many rows.  [default: the table's noisy count]"),
+        typer.Option("--rows", min=0, help="How many rows. (default: the table's noisy count)"),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     where: Annotated[
@@ -50,7 +50,8 @@ def sample(
     if out.suffix.lower() == ".png":
         from understudy.evaluate.images import sample_grid
 
-        count, picture = sample_grid(loaded, GRID if rows is None else rows, seed, where)
+        with options("rows"):
+            count, picture = sample_grid(loaded, GRID if rows is None else rows, seed, where)
         write_atomically(out, picture)
         if not quiet:
             show({"out": str(out), "rows": count}, lambda: f"wrote a grid of {count:,} images to {out}", as_json)

@@ -13,6 +13,8 @@ from understudy.files import write_atomically
 if TYPE_CHECKING:
     from understudy.schema import FoundKinds
 
+REMARK = "(From the private rows: keep it to yourself. None of it stops a fit; change the schema where you want another outcome.)"
+
 app = typer.Typer(no_args_is_help=True, help="Say what is public about a table: draft, check or import a schema.")
 
 
@@ -27,7 +29,7 @@ def init(
         typer.Option("--kind", metavar="NAME=KIND", help="Say a column's kind; '*=KIND' for all that are left open."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Schema file to write.  [default: FILE with the ending .yaml]")
+        Path | None, typer.Option("--out", help="Schema file to write. (default: FILE with the ending .yaml)")
     ] = None,
     public_data: Annotated[
         bool,
@@ -40,7 +42,7 @@ def init(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="What --estimate-kinds may cost, e.g. 0.05.")
     ] = None,
-    delta: Annotated[float | None, typer.Option("--delta", help="Of --estimate-kinds.  [default: 1e-6]")] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Of --estimate-kinds. (default: 1e-6)")] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -72,9 +74,11 @@ def init(
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, text)
     left = text.count(': "?"}')
+    price = "" if found is None else f"; finding kinds has cost epsilon {epsilon:g}, which every fit counts in its own"
     show(
-        {"schema": str(out), "public_data": public_data, "open": left},
-        lambda: f"wrote {out}\n{_advice(left)}, then: understudy schema check {file} --schema {out}",
+        {"schema": str(out), "public_data": public_data, "open": left}
+        | ({} if found is None else {"epsilon_spent": epsilon}),
+        lambda: f"wrote {out}{price}\n{_advice(left)}, then: understudy schema check {file} --schema {out}",
         as_json,
     )
 
@@ -95,7 +99,11 @@ def check(
     problems = problems_of(file, Schema.load(schema))
     show(
         {"fits": not problems, "problems": problems},
-        lambda: "\n".join(problems) if problems else f"{file} fits {schema}",
+        lambda: (
+            "\n".join([*problems, REMARK])
+            if problems
+            else f"{file} fits {schema}; next: understudy plan {schema} --epsilon 1"
+        ),
         as_json,
     )
     if problems:
@@ -107,7 +115,7 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="DICTIONARY", help="JSON or YAML data dictionary of a table.")],
     out: Annotated[Path, typer.Option("--out", help="Schema file to write.")],
     format: Annotated[
-        str | None, typer.Option("--format", help="sdv, frictionless or nist.  [default: by the content]")
+        str | None, typer.Option("--format", help="sdv, frictionless or nist. (default: by the content)")
     ] = None,
     table: Annotated[str | None, typer.Option("--table", help="Which table, if it describes several.")] = None,
     overwrite: Overwrite = False,

@@ -118,9 +118,9 @@ def choose(names: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(n for n in MODELS if n != "xgboost" or find_spec("xgboost"))
     for name in names:
         if name not in EVERY:
-            raise UsageError(f"--models: unknown model {name!r}; known are {', '.join(EVERY)}")
+            raise UsageError(f"models: unknown model {name!r}; known are {', '.join(EVERY)}")
     if "xgboost" in names and not find_spec("xgboost"):
-        raise UsageError("--models xgboost needs the package xgboost-cpu (install understudy[evaluate])")
+        raise UsageError("models: xgboost needs the package xgboost-cpu (install understudy[evaluate])")
     return tuple(n for n in EVERY if n in names)
 
 

@@ -34,7 +34,7 @@ def pixels(table: Table, schema: Schema, shape: Shape) -> np.ndarray:
     columns = [c for c in evaluated(schema) if c.name != schema.label and not is_discrete(c)]
     if len(columns) != int(np.prod(shape)):
         raise UsageError(
-            f"--image-shape {'x'.join(map(str, shape))} needs {int(np.prod(shape))} numeric columns beside the label, "
+            f"image_shape={'x'.join(map(str, shape))} needs {int(np.prod(shape))} numeric columns beside the label, "
             f"the schema has {len(columns)}"
         )
     out = np.empty((table.rows, len(columns)), dtype=np.float32)
@@ -58,7 +58,7 @@ def compare(
     """Accuracy of the same network trained on real and on each synthetic table, with both grids."""
     target = Target.of(schema)
     if target is None or target.task == "numeric":
-        raise UsageError("--image-shape needs a class label in the schema: the CNN predicts it")
+        raise UsageError("image_shape: needs a class label in the schema: the CNN predicts it")
     usable = test.take(target.usable(test))
     held, truth = pixels(usable, schema, shape), target.values(usable)
     per_run = []
@@ -117,7 +117,7 @@ def sample_grid(model: Any, rows: int, seed: int | None, where: Where) -> tuple[
     wanted, classes = parse_where(where, model.codec.schema), model.codec.class_values
     labels = classes if wanted is None else (classes[wanted],)
     if rows < len(labels):
-        raise UsageError(f"--rows {rows} is less than one image for each of {len(labels)} classes")
+        raise UsageError(f"rows={rows} is less than one image for each of {len(labels)} classes")
     columns, tiles, drawn = rows // len(labels), [], []
     for number, value in enumerate(labels):
         condition = None if value is None else {schema.label: value}

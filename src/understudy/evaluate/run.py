@@ -71,10 +71,10 @@ def evaluate(
     families = _families(metrics)
     chosen = classifiers.choose(None if models is None else tuple(models)) if "utility" in families else ()
     if max_rows is not None and max_rows < 2:
-        raise UsageError(f"--max-rows {max_rows}: classifiers need at least 2 rows")
+        raise UsageError(f"max_rows={max_rows}: classifiers need at least 2 rows")
     sources = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not sources:
-        raise UsageError("--synthetic: give at least one synthetic table")
+        raise UsageError("synthetic: give at least one synthetic table")
     shape = _image_shape(image_shape)
     tests, declared = _as_list(synthetic_test, len(sources)), schema
     if pictures := [column for column in schema.columns if column.kind == "image"]:
@@ -119,7 +119,9 @@ def evaluate(
             half, held, prepared, schema, seed=seed, max_rows=max_rows, jobs=jobs, progress=steps.label,
             cancel=cancel))  # fmt: skip
         if known is None:
-            notes.append("dimension-wise prediction on real rows was trained on its own test rows: give --train")
+            notes.append(
+                "dimension-wise prediction on real rows was trained on its own test rows: give the training rows (train)"
+            )
         if out["dimension_wise"] is None:
             notes.append("dimension-wise figures need at least three binary columns and rows on both sides")
     if "groups" in families:
@@ -147,7 +149,7 @@ def _families(metrics: Sequence[str] | None) -> tuple[str, ...]:
         return FAMILIES
     for name in metrics:
         if name not in FAMILIES:
-            raise UsageError(f"--metrics: unknown family {name!r}; known are {', '.join(FAMILIES)}")
+            raise UsageError(f"metrics: unknown family {name!r}; known are {', '.join(FAMILIES)}")
     return tuple(f for f in FAMILIES if f in metrics)
 
 
@@ -155,7 +157,7 @@ def _image_shape(shape: tuple[int, ...] | None) -> tuple[int, int, int] | None:
     if shape is None:
         return None
     if len(shape) not in (2, 3) or min(shape) < 1 or min(shape[:2]) < 4:
-        raise UsageError("--image-shape: give height x width, each at least 4, and channels 1 or 3, e.g. 28x28")
+        raise UsageError("image_shape: give height x width, each at least 4, and channels 1 or 3, e.g. 28x28")
     return (shape[0], shape[1], shape[2] if len(shape) == 3 else 1)
 
 
@@ -164,7 +166,7 @@ def _as_list(value: Source | Sequence[Source] | None, count: int) -> list[Source
         return []
     values = list(value) if isinstance(value, list | tuple) else [value]
     if len(values) != count:
-        raise UsageError(f"--synthetic-test: give one table for each of the {count} synthetic tables")
+        raise UsageError(f"synthetic_test: give one table for each of the {count} synthetic tables")
     return values
 
 

@@ -92,7 +92,8 @@ class Checkpoint:
             return dict(json.loads((self.folder / "record.json").read_text()))
         except (OSError, TypeError, ValueError):
             raise UsageError(
-                f"{str(self.folder)!r} holds no checkpoint that can be resumed; fit without resume=True"
+                f"{str(self.folder)!r} holds no checkpoint that can be resumed; move the folder away (what its ledger holds is spent) and "
+                "fit without resume=True"
             ) from None
 
     def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
@@ -118,7 +119,10 @@ class Checkpoint:
             raise self._damaged() from None
 
     def _damaged(self) -> UsageError:
-        return UsageError(f"the checkpoint in {str(self.folder)!r} is damaged; fit without resume=True")
+        return UsageError(
+            f"the checkpoint in {str(self.folder)!r} is damaged; move the folder away (what its ledger holds is spent) and fit "
+            "without resume=True"
+        )
 
     def _write(self, name: str, content: bytes) -> None:
         """Atomic, synced, readable by the owner alone."""

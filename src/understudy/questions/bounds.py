@@ -47,9 +47,14 @@ class ColumnBounds:
     def deviation(self) -> float:
         return self.sigma * self.rows_per_unit * len(self.columns)
 
+    @property
+    def threshold(self) -> float:
+        """Noisy count from which on a cell is believed to hold values."""
+        return THRESHOLD * self.deviation
+
     def read(self, released: Any) -> tuple[float, float]:
         """Lower and upper from noisy counts of all cells."""
-        lower, upper = covering(self.edges, np.asarray(released, np.int64), THRESHOLD * self.deviation)
+        lower, upper = covering(self.edges, np.asarray(released, np.int64), self.threshold)
         return (float(np.floor(lower)), float(np.ceil(upper))) if self.whole else (lower, upper)
 
 

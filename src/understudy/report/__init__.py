@@ -36,14 +36,14 @@ def write(result: str | Path, out: str | Path, kind: str = "both") -> list[Path]
     pages = {one: KINDS[one](root) for one in kinds}
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {str(out)!r} is a file; name a folder")
+        raise UsageError(f"out={str(out)!r} is a file; name a folder")
     folder.mkdir(parents=True, exist_ok=True)
     return [write_atomically(folder / FILES[one], text) for one, text in pages.items()]
 
 
 def _known(kind: str) -> str:
     if kind not in KINDS:
-        raise UsageError(f"--kind {kind!r} is not known; choose one of {', '.join(KINDS)}, both")
+        raise UsageError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}, both")
     return kind
 
 

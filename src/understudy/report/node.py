@@ -79,9 +79,7 @@ def read(path: str | Path) -> Node:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(
-            f"{str(path)!r}: there is no such file; write one with 'understudy evaluate ... --out DIR'"
-        ) from None
+        raise UsageError(f"{str(path)!r}: there is no such file; 'understudy evaluate' writes one") from None
     except IsADirectoryError:
         raise UsageError(f"{str(path)!r} is a folder; name the result.json in it") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from understudy.schema.columns import Column
+from understudy.schema.columns import OTHER, Column
 from understudy.schema.facts import csv_header, file_format, parquet_schema
 from understudy.schema.reading import MISSING, UNKNOWN, Rows, Table, open_table
 from understudy.schema.schema import Schema
@@ -41,7 +41,7 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     found: dict[str, dict[str, None]] = {column.name: {} for column in schema.columns}
     for rows in opened.blocks():
         for column in schema.columns:
-            found[column.name] |= dict.fromkeys(_contents(rows, column))
+            found[column.name] |= dict.fromkeys(_contents(rows, column, schema))
     typed = as_frame(table.head(0), schema) if strict else None
     for column in schema.columns:
         if typed is not None:
@@ -110,16 +110,21 @@ def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
         return False
 
 
-def _contents(rows: Rows, column: Column) -> list[str]:
+def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
     if column.kind == "identifier":
-        return []
+        nobody = column.name == schema.unit and rows.identities(column).null_count > 0
+        return ["some rows name no unit; they are left out"] if nobody else []
     if column.kind == "image":
         unreadable = not rows.pixels(column)[1].all()
         return ["holds images of another size, or none; they count as grey"] if unreadable else []
     null = rows.is_null(column)
     problems = []
     if null.any() and not column.missing:
-        problems.append("holds missing values, which the schema does not allow (`missing: true`)")
+        problems.append(
+            f"holds missing values, which a label cannot be; they count as {_instead(column)}"
+            if column.name == schema.label
+            else f"holds missing values; say `missing: true`, or they count as {_instead(column)}"
+        )
     if column.kind in ("continuous", "integer", "datetime"):
         values = rows.numbers(column)
         if (np.isnan(values) & ~null).any():
@@ -137,6 +142,15 @@ def _contents(rows: Rows, column: Column) -> list[str]:
         if not column.other and ((codes == UNKNOWN) | ((codes == MISSING) & ~null)).any():
             problems.append("holds values that are not among its categories")
     return problems
+
+
+def _instead(column: Column) -> str:
+    """What a missing cell becomes in a column that may not be missing (see `Codec`)."""
+    if column.kind in ("continuous", "integer", "datetime"):
+        return "the middle of the bounds"
+    if column.kind == "boolean":
+        return "false"
+    return f"the category {OTHER!r}" if column.other else "the first category"
 
 
 def _outside(values: np.ndarray, column: Column) -> bool:

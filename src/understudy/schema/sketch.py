@@ -38,6 +38,7 @@ _HEAD = """\
 #                   categorical                      with `categories: [a, b, c]`, or with `categories: estimate`
 #                   ordinal                          with `categories: [small, large]` in order
 #                   boolean, identifier              alone; an identifier is regenerated, never learned
+#   days          a datetime without a time of day: add `dtype: "date32[day]"`, or seconds come back
 #   bounds        columns of one kind may share an estimate: `bounds: {{estimate: NAME}}`
 #   categories    `other: true` collects the rest
 #   missing       add `missing: true` where a value may be absent

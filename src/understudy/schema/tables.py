@@ -42,7 +42,7 @@ def read_table(path: str | os.PathLike[str], schema: Schema | None = None) -> pd
     found = file_format(path)
     if found in ("npz", "folder"):
         if schema is None:
-            raise UsageError(f"{str(path)!r} is read by a schema; give one (--schema)")
+            raise UsageError(f"{str(path)!r} is read by a schema; give one")
         return image_frame(path, schema)
     if found == "csv":
         if schema is None:

@@ -48,5 +48,5 @@ ATTACKS = {
 def attack(name: str) -> Attack:
     """The attack of this name."""
     if name not in ATTACKS:
-        raise UsageError(f"--attack {name!r} is unknown; choose one of {', '.join(ATTACKS)}")
+        raise UsageError(f"attack {name!r} is unknown; choose one of {', '.join(ATTACKS)}")
     return ATTACKS[name]

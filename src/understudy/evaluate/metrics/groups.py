@@ -53,7 +53,7 @@ def by_column(schema: Schema, name: str, real: Table) -> Grouping:
     """Groups by the values of a column, numbers cut at quantiles of the real rows."""
     column = next((c for c in evaluated(schema) if c.name == name), None)
     if column is None:
-        raise UsageError(f"--by: {name!r} is no column of the schema (or an identifier)")
+        raise UsageError(f"by: {name!r} is no column of the schema (or an identifier)")
     return _discrete(column, real) if is_discrete(column) else _numeric(column, real)
 
 

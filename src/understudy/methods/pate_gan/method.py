@@ -117,7 +117,7 @@ class PateGan(Estimator):
             needed = math.ceil(sigma / math.sqrt(answers) / USEFUL_SHARE)
             notes.append(
                 f"votes become useful from about {needed:,} teachers per class, i.e. {round(needed * self.rows_per_teacher):,} "
-                "rows per class; give `rows` in the schema (if the count is public) or --rows to see what to expect"
+                "rows per class; plan with `rows` (in the schema too, if the count is public) to see what to expect"
             )
             return notes
         classes = class_count(schema)
