@@ -84,6 +84,7 @@ def test_units_are_counted_over_blocks_and_passes(tmp_path, monkeypatch, counted
         assert found[0] == "column 'who': some rows name no unit; they are left out"
         assert len(found) == 1 + surplus
         assert all(line.startswith("column 'who': some unit has more than 2 rows") for line in found[1:])
+        assert all("p7" not in line and "3" not in line for line in found)
 
 
 def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to_be_missing():
@@ -100,8 +101,12 @@ def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to
     found = check(frame, schema)
     ends = ["as the middle of the bounds", "as false", "as the category 'other'", "as the first category"]
     assert all(line.endswith(end) for line, end in zip(found, ends, strict=True))
-    assert ["`missing: true`" in line for line in found] == [True, True, True, False]  # refused by the schema of a label
+    assert ["`missing: true`" in line for line in found] == [
+        True,
+        True,
+        True,
+        False,
+    ]  # refused by the schema of a label
     codec = Codec(schema)
     again = codec.decode(*codec.encode_rows(next(iter(open_table(frame, schema).blocks()))))
     assert again.iloc[0].tolist()[1:] == [False, "other", "no"] and again["n"][0] in (4, 5)
-        assert all("p7" not in line and "3" not in line for line in found)

@@ -92,8 +92,8 @@ class Checkpoint:
             return dict(json.loads((self.folder / "record.json").read_text()))
         except (OSError, TypeError, ValueError):
             raise UsageError(
-                f"{str(self.folder)!r} holds no checkpoint that can be resumed; move the folder away (what its ledger holds is spent) and "
-                "fit without resume=True"
+                f"{str(self.folder)!r} holds no checkpoint that can be resumed; move the folder away (what its ledger holds is "
+                "spent) and fit without resume=True"
             ) from None
 
     def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
