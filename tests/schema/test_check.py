@@ -97,7 +97,7 @@ def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to
         ),
         label="y",
     )
-    frame = pd.DataFrame(dict.fromkeys(schema.names, [None]), dtype=object)
+    frame = pd.DataFrame({name: [None] for name in schema.names}, dtype=object)
     found = check(frame, schema)
     ends = ["as the middle of the bounds", "as false", "as the category 'other'", "as the first category"]
     assert all(line.endswith(end) for line, end in zip(found, ends, strict=True))
