@@ -175,7 +175,7 @@ def test_fit_interrupted_in_its_opening_says_what_it_spent(folder, tmp_path, cap
         patch.setattr(_progress.FitProgress, "__call__", impatient)
         code, _, err = command(capsys, *words)
     assert code == 130
-    assert "--resume" not in err and "before the first round, epsilon 0." in err
+    assert "--resume" not in err and "the ledger of what was charged, epsilon 0." in err
     for again in (words, [*words, "--resume"]):
         said = refused(capsys, *again, "--quiet")
         assert "had charged epsilon 0." in said and "move the folder away" in said and "=True" not in said

@@ -101,15 +101,35 @@ def test_private_files_are_the_owners_alone_and_go(tmp_path, monkeypatch):
     assert not folder.exists()
 
 
-def test_what_a_killed_fit_left_behind_goes_at_the_next_start(tmp_path):
-    left = tmp_path / f"{units.PREFIX}999999999-abc"  # no process has this number
+def left_behind(base, number):
+    """What a fit that was killed leaves: rows, and a lock that nobody holds."""
+    left = base / f"{units.PREFIX}{number}"
     left.mkdir()
+    (left / units.LOCK).touch()
     (left / "0.arrow").write_bytes(b"rows")
-    alive = tmp_path / f"{units.PREFIX}{os.getpid()}-abc"
-    alive.mkdir()
-    fit(method("independent")(seed=0), rows(), BY_ROW, checkpoint=tmp_path / "c", noise=SeededNoise(0))
+    return left
+
+
+def test_what_a_killed_fit_left_behind_goes_at_the_next_start(tmp_path, monkeypatch):
+    """Also where its process had the number of one that lives, as in a container that is started again."""
+    left = [left_behind(tmp_path, number) for number in ("999999999-abc", f"{os.getpid()}-abc", "1-abc")]
+    monkeypatch.setattr(units, "IN_MEMORY", 0)
+    running = PrivateTable(rows(), BY_PERSON)
+    running.open(tmp_path)
+    assert not any(folder.exists() for folder in left)
     units.clear_private_files(tmp_path)
-    assert not left.exists() and alive.exists()
+    assert len(list(tmp_path.iterdir())) == 1  # a fit that runs keeps its own
+    assert sum(raw.rows.count for part in running._parts for raw in part()) == ROWS
+    running.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_going_by_process_numbers_is_caught(tmp_path, monkeypatch):
+    """Mutant: a folder is in use while some process has the number in its name."""
+    left = left_behind(tmp_path, f"{os.getpid()}-abc")
+    monkeypatch.setattr(units, "in_use", lambda home: home.name.startswith(f"{units.PREFIX}{os.getpid()}-"))
+    units.clear_private_files(tmp_path)
+    assert left.exists()
 
 
 def test_rows_without_an_id_are_left_out_and_others_stay():

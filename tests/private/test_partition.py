@@ -16,7 +16,7 @@ from understudy.private.noise import SecureNoise
 from understudy.private.partition import FREE, Shards, assign_teachers, deal, fill
 from understudy.private.units import hash_units
 
-from ..wall import FixedBits
+from ..wall import FixedBits, NoNoise
 
 CAPACITY = 8
 
@@ -157,3 +157,152 @@ def test_a_full_shard_drops_its_own_rows_only():
     fill(shards, lottery, np.repeat([0, 1], [25, 5]), rows, SecureNoise())
     assert (lottery[0] != FREE).all() and len(set(shards[0].ravel())) == 10 and shards[0].max() <= 25
     assert sorted(shards[1].ravel()[lottery[1] != FREE]) == [26, 27, 28, 29, 30]
+
+
+# -- dealt block by block --------------------------------------------------------------------------------------------------
+
+
+class OwnWords(NoNoise):
+    """Secret words that belong to a unit or a row, handed out in the order in which a cut table asks for them."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.words = iter(words)
+
+    def secret(self, size):
+        drawn = next(self.words).astype(np.uint64).tobytes()
+        assert len(drawn) == size
+        return drawn
+
+
+def own_words():
+    """One for every unit and one for every row that a table can have."""
+    return np.random.default_rng(5).integers(0, 2**64, (2, 40), np.uint64)
+
+
+def cut_table(units, classes, keep, ends):
+    """The rows that stay (row i holds i + 1), cut into blocks of whole units, and the words of their units and rows."""
+    of_unit, of_row = own_words()
+    blocks, words = [], []
+    for own in np.split(np.arange(len(units)), np.searchsorted(units, ends)):
+        own = own[keep[own]]
+        present, number = np.unique(units[own], return_inverse=True)
+        rows = (own + 1).astype(np.float32)[:, None]
+        blocks.append((Block(rows, classes[own], number), Block(rows, classes[own])))
+        words += [of_unit[present], of_row[own]]
+    return blocks, words
+
+
+def in_blocks(split, units, classes, keep, ends, counts, capacity, row_level, **options):
+    """For every shard of a cut table, the rows it holds."""
+    blocks, words = cut_table(units, classes, keep, ends)
+    parts = tuple((lambda block=pair[row_level]: iter((block,))) for pair in blocks)
+    shards = split(Blocks(parts, 1, row_level), counts, capacity, OwnWords(words), **options)
+    held = np.where(shards.mask > 0, shards.rows[..., 0], 0)
+    return [[sorted(held[c, k][held[c, k] > 0].tolist()) for k in range(held.shape[1])] for c in range(held.shape[0])]
+
+
+def differing(split, table, capacity, cuts, row_level=False, **options):
+    """Shards of each ensemble that differ without the first unit, where the two tables may be cut differently."""
+    units, classes, counts = table
+    everybody, victim = np.ones(len(units), bool), units == units[0]
+    full = in_blocks(split, units, classes, everybody, cuts[0], counts, capacity, row_level, **options)
+    less = in_blocks(split, units, classes, ~victim, cuts[1], counts, capacity, row_level, **options)
+    differ = [sum(one != other for one, other in zip(*pair, strict=True)) for pair in zip(full, less, strict=True)]
+    return differ, set(classes[victim].tolist())
+
+
+def cut_tables():
+    ends = st.lists(st.integers(0, 12), max_size=4).map(sorted)
+    return st.tuples(tables(), st.integers(1, 4), ends, ends)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cut_tables(), st.booleans())
+def test_removing_a_unit_changes_one_shard_of_its_classes_however_the_table_is_cut(case, row_level):
+    """Shards of one to four places overflow; words of those who stay are theirs, whatever block they are in."""
+    (units, classes, k), capacity, *cuts = case
+    units = np.arange(len(units)) if row_level else np.sort(units)
+    table = units, np.array(classes, np.int32), np.array([k, k + 1], np.int32)
+    differ, touched = differing(deal, table, capacity, cuts, row_level)
+    assert all(differ[c] <= (c in touched) for c in range(2))
+    labelled = table[0], table[1], np.array([k], np.int32)  # one ensemble for all classes
+    assert differing(deal, labelled, capacity, cuts, row_level, labels=2)[0][0] <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(cut_tables())
+def test_every_shard_holds_its_smallest_lottery_numbers(case):
+    """Against a plain loop: the teacher by the unit's word, of a teacher's rows those with the smallest tickets."""
+    (units, classes, k), capacity, ends, _ = case
+    units, classes, counts = np.sort(units), np.array(classes, np.int32), np.array([k, k + 1], np.int32)
+    of_unit, of_row = own_words()
+    expected = [[[] for _ in range(k + 1)] for _ in range(2)]
+    for row in np.argsort(of_row[: len(units)] >> np.uint64(1)):
+        shard = expected[classes[row]][int(of_unit[units[row]]) % int(counts[classes[row]])]
+        if len(shard) < capacity:
+            shard.append(float(row + 1))
+    found = in_blocks(deal, units, classes, np.ones(len(units), bool), ends, counts, capacity, False)
+    assert found == [[sorted(shard) for shard in ensemble] for ensemble in expected]
+
+
+def dealt_by(teacher_of, spill=False):
+    """`deal` with another rule for teachers; with `spill` a full shard hands its rows on to the next teacher."""
+
+    def split(blocks, counts, capacity, bits):
+        held, at = {}, 0
+        for block in blocks:
+            draws = np.frombuffer(bits.secret(8 * (int(block.units.max(initial=-1)) + 1)), np.uint64)
+            bits.secret(8 * len(block))
+            for place, (row, c, unit) in enumerate(zip(block.rows[:, 0], block.classes, block.units, strict=True)):
+                teacher = int(teacher_of(int(draws[unit]), place, at + place)) % int(counts[c])
+                while spill and len(held.get((c, teacher), ())) >= capacity and teacher < counts[c] - 1:
+                    teacher += 1
+                if len(held.setdefault((c, teacher), [])) < capacity:
+                    held[c, teacher].append(row)
+            at += len(block)
+        rows = np.zeros((len(counts), int(counts.max()), capacity, 1), np.float32)
+        for (c, teacher), own in held.items():
+            rows[c, teacher, : len(own), 0] = own
+        return Shards(rows, (rows[..., 0] > 0).astype(np.float32))
+
+    return split
+
+
+CUT_MUTANTS = {
+    "by position in the block": dealt_by(lambda draw, place, at: place),
+    "by position in the table": dealt_by(lambda draw, place, at: at),
+    "full shards spill over": dealt_by(lambda draw, place, at: draw, spill=True),
+    "rows of a unit apart": dealt_by(lambda draw, place, at: draw + place),
+}
+
+
+@pytest.mark.parametrize("mutant", CUT_MUTANTS)
+def test_the_check_on_cut_tables_catches_wrong_deals(mutant):
+    rng, caught = np.random.default_rng(1), False
+    for _ in range(20):
+        units, classes = np.sort(rng.integers(0, 10, 40)), rng.integers(0, 2, 40).astype(np.int32)
+        table = units, classes, np.array([4, 5], np.int32)
+        differ, touched = differing(CUT_MUTANTS[mutant], table, 3, ([3, 7], [5]))
+        caught = caught or any(differ[c] > (c in touched) for c in range(2))
+    assert caught
+
+
+def uneven(split, blocks, k):
+    """Chi-square of the rows of every teacher."""
+    shards = split(
+        Blocks(tuple(lambda block=block: iter((block,)) for block in blocks), 1, False), np.array([k], np.int32), 4000
+    )
+    counts = shards.mask[0].sum(axis=-1)
+    expected = counts.sum() / k
+    return ((counts - expected) ** 2 / expected).sum()
+
+
+def test_teachers_are_used_evenly_across_blocks():
+    """Chi-square over 10 teachers, 6,000 units in blocks of one to five. False failure below 1e-6 with fresh bits."""
+    sizes = np.resize([1, 2, 3, 4, 5], 2000)
+    blocks = [Block(np.ones((n, 1), np.float32), np.zeros(n, np.int32), np.arange(n)) for n in sizes]
+    right = lambda blocks, counts, capacity: deal(blocks, counts, capacity, SecureNoise())  # noqa: E731
+    assert uneven(right, blocks, 10) < stats.chi2.isf(5e-7, 9)
+    anew = lambda *given: CUT_MUTANTS["by position in the block"](*given, SecureNoise())  # noqa: E731
+    assert uneven(anew, blocks, 10) > stats.chi2.isf(5e-7, 9)

@@ -135,7 +135,7 @@ def _say_what_is_left(folder: Path, delta: float) -> None:
         said = "holds private state, keep it secret. The same command with --resume goes on and charges nothing twice."
     elif spent:
         said = (
-            f"holds the ledger of what was charged before the first round, epsilon {spent:.4g} at delta {delta:g}. That is "
+            f"holds the ledger of what was charged, epsilon {spent:.4g} at delta {delta:g}. That is "
             "spent; it cannot be resumed, and another fit costs its own epsilon on top."
         )
     else:

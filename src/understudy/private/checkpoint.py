@@ -3,9 +3,9 @@
 A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it. Format
 is safetensors and JSON, so that reading it back runs no code.
 
-A fit can be resumed from its first round on. One that died before, in its opening, leaves a ledger and nothing else: it cannot go
-on, but what it charged is spent. Its ledger is never removed here; the next fit is refused with the figure, until somebody who
-has read it moves the folder away.
+A fit can be resumed from its first round on. One that died before, in its opening, or that gathers its rows from the table
+chunk by chunk, leaves a ledger and nothing else: it cannot go on, but what it charged is spent. Its ledger is never removed here;
+the next fit is refused with the figure, until somebody who has read it moves the folder away.
 """
 
 import json
@@ -49,12 +49,12 @@ class Checkpoint:
         return epsilon([charge.event for charge in charges], delta) if charges else 0.0
 
     def refuse_spent(self, delta: float) -> None:
-        """UsageError if a fit died here in its opening after it had charged something."""
+        """UsageError if a fit that cannot go on died here after it had charged something."""
         spent = self.spent(delta)
         if spent:
             raise UsageError(
-                f"{str(self.folder)!r} holds the ledger of a fit that ended before its first round and had charged epsilon "
-                f"{spent:.4g} at delta {delta:g}; it cannot be resumed, and another fit costs its own epsilon on top. Note "
+                f"{str(self.folder)!r} holds the ledger of a fit that ended early and had charged epsilon {spent:.4g} at delta "
+                f"{delta:g}; it cannot be resumed, and another fit costs its own epsilon on top. Note "
                 "that, move the folder away (its ledger.jsonl is the record), and fit again"
             )
 

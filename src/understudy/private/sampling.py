@@ -58,22 +58,26 @@ def by_unit(blocks: Blocks) -> Units:
 
 
 FIRST_COIN = 1 << 31  # block of a round's stream where the coins of streamed units begin, far beyond its noise
+END_OF_STREAM = 1 << 32  # the block counter has 32 bits; the next would be the first of the noise
 
 
-def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray]:
+def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, Any]:
     """One pass over a table that is not held: the rows of all units that take part in some of the tape's rounds, and who takes
     part when [rounds, units].
 
     Every unit has a coin of its own in every round, as in a table that is held. Nothing is cut off: the arrays are as long as
-    the sample needs, up to `spare_places`, and their length stays inside.
+    the sample needs and a little longer (`padded`), and their length stays inside.
     """
     rows, classes, sizes, taken, at = [], [], [], [], 0
     for block in blocks:
         units = np.arange(len(block)) if block.units is None else block.units
         count = int(units.max(initial=-1)) + 1
-        places, begin = coin_places(count), np.uint32(FIRST_COIN + at)
-        coins = np.asarray(stream.coins_of_rounds(jnp.asarray(tape, jnp.int32), begin, places, rate))[:, :count]
+        places, begin = coin_places(count), FIRST_COIN + at
         at += places // 16
+        if FIRST_COIN + at > END_OF_STREAM:
+            raise RuntimeError("a table of more than 2^34 units needs a stream with a longer counter")
+        drawn = stream.coins_of_rounds(jnp.asarray(tape, jnp.int32), np.uint32(begin), places, rate)
+        coins = np.asarray(drawn)[:, :count]
         some = np.asarray(coins.any(axis=0))
         kept = np.flatnonzero(some[units])
         rows.append(np.asarray(block.rows, np.float32)[kept])
@@ -89,7 +93,7 @@ def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray
         padded(first.astype(np.int32)),
         padded(size.astype(np.int32)),
     )
-    return data, padded(members.T).T.astype(np.int64)
+    return data, padded(members.T).T
 
 
 def coin_places(units: int) -> int:

@@ -7,9 +7,11 @@ win, in every batch and in the end), never on the order or the number of other p
 is left out: a rule that looks at that row alone.
 
 Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
-0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. Each file holds
-whole units, so the cap is per file, and every later pass reads file by file. Batches are capped before they are
-written, so one unit of millions of rows does not make a file that memory cannot hold.
+0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. A folder is in use
+while somebody holds its lock, which the operating system takes back from a process that is killed; a process number
+says nothing, for containers give the next fit the number of the last. Each file holds whole units, so the cap is per
+file, and every later pass reads file by file. Batches are capped before they are written, so one unit of millions of
+rows does not make a file that memory cannot hold.
 """
 
 import hashlib
@@ -19,7 +21,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +41,7 @@ ROWS_PER_FILE = 200_000
 MOST_FILES = 512  # all are open at once
 BLOCK = 65_536
 PREFIX = "understudy-rows-"
+LOCK = "lock"
 UNIT, LOTTERY = "\x00unit", "\x00lottery"  # no column of a schema has a name with NUL in it
 
 
@@ -53,18 +56,30 @@ Part = Callable[[], Iterator[Raw]]
 
 
 @dataclass
+class Home:
+    """A private folder and the lock that says it is in use."""
+
+    folder: Path
+    lock: int | None
+
+    def remove(self) -> None:
+        if self.lock is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(self.lock)
+            self.lock = None
+
+
+@dataclass
 class Spread:
     """Parts of whole units, and the folder that holds them, if any."""
 
     most_rows: int
     parts: list[Part]
-    folder: Path | None = None
-    closed: bool = field(default=False)
+    home: "Home | None" = None
 
     def close(self) -> None:
-        if self.folder is not None and not self.closed:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.closed = True
+        if self.home is not None:
+            self.home.remove()
 
     def __del__(self) -> None:
         self.close()
@@ -151,42 +166,56 @@ def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, 
     home = private_folder(folder)
     try:
         files = min(max(-(-table.most_rows // ROWS_PER_FILE), 1), MOST_FILES)
-        scattered = scatter(table, schema, home, files, key, ticker)
+        scattered = scatter(table, schema, home.folder, files, key, ticker)
         most = 0
         for path in scattered:
             kept = at_most(read_file(path), schema.max_rows_per_unit)
             most += kept.num_rows
             write_file(path, kept)
     except BaseException:
-        shutil.rmtree(home, ignore_errors=True)
+        home.remove()
         raise
     return Spread(most, [partial(cut_file, path) for path in scattered], home)
 
 
-def private_folder(folder: str | Path | None) -> Path:
-    """A new folder of mode 0700, named after this process."""
+def private_folder(folder: str | Path | None) -> Home:
+    """A new folder of mode 0700, locked before it has the name by which others look for what is left behind."""
     base = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     if base.stat().st_uid != os.getuid():
         raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
     clear_private_files(base)
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
+    lock = os.open(new / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    take(lock)
+    return Home(new.rename(base / f"{PREFIX}{secrets.token_hex(8)}"), lock)
 
 
 def clear_private_files(folder: Path) -> None:
     """Remove what processes that are no more left behind in a folder."""
     for old in folder.glob(f"{PREFIX}*"):
-        if not is_alive(old.name.removeprefix(PREFIX).partition("-")[0]):
+        if not in_use(old):
             shutil.rmtree(old, ignore_errors=True)
 
 
-def is_alive(process: str) -> bool:
+def in_use(home: Path) -> bool:
     try:
-        os.kill(int(process), 0)
-    except (ValueError, ProcessLookupError):
+        lock = os.open(home / LOCK, os.O_RDWR)
+    except OSError:  # a folder in use has one
         return False
-    except PermissionError:
-        return True
+    free = take(lock)
+    os.close(lock)
+    return not free
+
+
+def take(lock: int) -> bool:
+    """Whether the lock is ours now. Where there are no such locks it never is, and nothing that may be in use is removed."""
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
     return True
 
 
