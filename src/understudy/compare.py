@@ -200,7 +200,7 @@ def _fit(estimator: Estimator, data: Any, schema: Schema, folder: Path, seed: in
     spent = Checkpoint(checkpoint).spent(estimator.delta)
     if spent and not resume:
         raise UsageError(
-            f"out: the fit of {estimator.method} in {str(folder)!r} ended before its first round and had charged epsilon "
+            f"out: the fit of {estimator.method} in {str(folder)!r} ended where it cannot be resumed and had charged epsilon "
             f"{spent:.4g} at delta {estimator.delta:g}; fitting it again would exceed the total of this comparison. Keep the "
             "folder as the record, and begin another under another name, whose cost comes on top"
         )

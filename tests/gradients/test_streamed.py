@@ -251,6 +251,7 @@ def test_a_streamed_answer_is_the_held_one(per_unit):
     held, parts = pair(per_unit)
     subject, tape = mechanism(rate=1.0, per_unit=per_unit), tape_of(2)
     data, noise = subject.gather(parts, tape)
+    assert noise.dtype == np.int32 and (noise[:, : stream.WORDS] == tape).all()
     for number in range(2):
         one = answered(subject, jax.tree.map(jnp.asarray, by_unit(held)), jnp.asarray(tape[number], jnp.int32))
         other = answered(subject, jax.tree.map(jnp.asarray, data), jnp.asarray(noise[number], jnp.int32))

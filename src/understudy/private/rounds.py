@@ -106,7 +106,7 @@ class Conversation:
         data, noise = self._data, tape
         if self.streams:
             data, noise = self._mechanism.gather(self._blocks, self._tape)  # type: ignore[attr-defined]
-            data, noise = jax.tree.map(jnp.asarray, data), noise.astype(np.int32)
+            data = jax.tree.map(jnp.asarray, data)
         held, state, info = run_chunk(
             self._mechanism, generator, data, self._held, state, jnp.asarray(noise), secret, key
         )

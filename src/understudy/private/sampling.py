@@ -61,7 +61,7 @@ FIRST_COIN = 1 << 31  # block of a round's stream where the coins of streamed un
 END_OF_STREAM = 1 << 32  # the block counter has 32 bits; the next would be the first of the noise
 
 
-def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray]:
+def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, Any]:
     """One pass over a table that is not held: the rows of all units that take part in some of the tape's rounds, and who takes
     part when [rounds, units].
 
@@ -93,7 +93,7 @@ def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, IntArray
         padded(first.astype(np.int32)),
         padded(size.astype(np.int32)),
     )
-    return data, padded(members.T).T.astype(np.int64)
+    return data, padded(members.T).T
 
 
 def coin_places(units: int) -> int:

@@ -80,10 +80,11 @@ class NoisyGradient:
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Any, Any]:
         return (None if blocks.held is None else by_unit(blocks)), ()
 
-    def gather(self, blocks: Blocks, tape: IntArray) -> tuple[Units, IntArray]:
+    def gather(self, blocks: Blocks, tape: IntArray) -> tuple[Units, Any]:
         """For a table that is not held: the samples of all rounds of a tape, drawn in one pass, and the tape with who is in."""
         data, members = gather(blocks, tape, self.rate)
-        return data, np.concatenate([tape, members], axis=1)
+        # 32 bits, as the compiled program reads them: this is the largest array of a round's sample.
+        return data, np.concatenate([tape.astype(np.int32), members], axis=1, dtype=np.int32)
 
     def answer(
         self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
