@@ -213,7 +213,7 @@ def test_a_record_needs_its_table(tmp_path, capsys, asked):
         (["--epsilon", "1", "--runs", "10"], "--runs"),
         (["--epsilon", "1", "--resume"], "without --resume"),
         (["--epsilon", "1", "--external", "x {input} {output}", "--set", "a=1"], "--set"),
-        (["--epsilon", "1", "--external", "x {input}"], "{output}"),
+        (["--epsilon", "1", "--external", "x {input}"], "--external: the command has no {output}"),
         (["--epsilon", "1", "--attack", "nonsense"], "nonsense"),
         (["--epsilon", "1", "--target", "nonsense"], "nonsense"),
         (["--epsilon", "1", "--method", "nonsense"], "nonsense"),

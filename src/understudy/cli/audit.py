@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from understudy.audit.result import AuditResult
-from understudy.cli._output import AsJson, Overwrite, Quiet, need, settings, show, writable_folder
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, settings, show, writable_folder
 from understudy.cli._progress import bar
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
 from understudy.errors import UsageError
@@ -143,8 +143,9 @@ def audit(
     if external is not None:
         from understudy.audit.external import External
 
-        source = External(external, rows, timeout, jobs or None)
-    with bar("shadow fits", runs // 2 * 2, quiet or as_json) as advance:
+        with options("external", "rows", "timeout"):
+            source = External(external, rows, timeout, jobs or None)
+    with bar("shadow fits", runs // 2 * 2, quiet or as_json) as advance, options("external"):
         result = run_audit(
             external if external is not None else method or METHOD,
             epsilon=claimed,

@@ -13,7 +13,10 @@ from understudy.files import write_atomically
 if TYPE_CHECKING:
     from understudy.schema import FoundKinds
 
-REMARK = "(From the private rows: keep it to yourself. None of it stops a fit; change the schema where you want another outcome.)"
+REMARK = (
+    "(From the private rows: keep it to yourself, and change the schema by what you know of the table, since what stands "
+    "there counts as public. None of this stops a fit.)"
+)
 
 app = typer.Typer(no_args_is_help=True, help="Say what is public about a table: draft, check or import a schema.")
 

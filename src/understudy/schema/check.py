@@ -123,7 +123,7 @@ def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
         problems.append(
             f"holds missing values, which a label cannot be; they count as {_instead(column)}"
             if column.name == schema.label
-            else f"holds missing values; say `missing: true`, or they count as {_instead(column)}"
+            else f"holds missing values; without `missing: true` they count as {_instead(column)}"
         )
     if column.kind in ("continuous", "integer", "datetime"):
         values = rows.numbers(column)
