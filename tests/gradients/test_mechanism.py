@@ -206,7 +206,9 @@ def with_an_odd_row(rows, seed):
     rng = np.random.default_rng(seed)
     found = encoded(rows, seed)
     found.rows[rng.integers(rows)] = 0.0
-    return jax.tree.map(jnp.asarray, by_unit(found, np.sort(rng.integers(0, rows, rows)).astype(np.uint64)))
+    return jax.tree.map(
+        jnp.asarray, by_unit(Blocks.of(found.rows, found.classes, np.sort(rng.integers(0, rows, rows))))
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -219,9 +221,8 @@ def test_an_odd_row_that_fills_the_places_of_others_is_caught():
     """Two units of one row stand before a unit whose row is zeros: in the mutant they vanish with it."""
     rows = encoded(6).rows.copy()
     rows[4] = 0.0
-    data = jax.tree.map(
-        jnp.asarray, by_unit(Encoded(rows, encoded(6).classes), np.array([0, 0, 1, 2, 3, 4], np.uint64))
-    )
+    units = np.array([0, 0, 1, 2, 3, 4])
+    data = jax.tree.map(jnp.asarray, by_unit(Blocks.of(rows, encoded(6).classes, units)))
     right, wrong = (mechanism(kind, losses=(length,), per_unit=3) for kind in (NoisyGradient, FilledByTheNext))
     assert influence(right, data) <= CLIP * (1 + 1e-4)
     assert influence_of_absence(wrong, data, 3) > 1.2 * CLIP
@@ -232,7 +233,7 @@ def influence_of_absence(subject, data, unit):
     """How far the sum moves when the rows of a unit are taken out of the table."""
     rows = np.repeat(np.arange(len(data.size)), data.size)
     stay = rows != unit
-    less = by_unit(Encoded(np.asarray(data.rows)[stay], np.asarray(data.classes)[stay]), rows[stay].astype(np.uint64))
+    less = by_unit(Blocks.of(np.asarray(data.rows)[stay], np.asarray(data.classes)[stay], rows[stay]))
     return float(np.linalg.norm(total(subject, data) - total(subject, jax.tree.map(jnp.asarray, less))))
 
 
