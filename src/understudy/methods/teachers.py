@@ -46,7 +46,11 @@ def memory_note(schema: Schema, teachers: int, capacity: int) -> list[str]:
     """What the teachers' shards take, where that is worth saying."""
     width = sum(len(c.outcomes) if c.kind in ("categorical", "boolean") and c.resolved else 1 for c in schema.features)
     size = 4e-9 * teachers * (capacity + 1) * width
-    return [f"the teachers' shards take about {size:.1f} GB, and the whole fit about six times that"] if size >= 0.1 else []
+    return (
+        [f"the teachers' shards take about {size:.1f} GB, and the whole fit about six times that"]
+        if size >= 0.1
+        else []
+    )
 
 
 def classes_per_unit(schema: Schema) -> int:
