@@ -70,7 +70,9 @@ def test_one_row_moves_the_votes_by_the_root_of_the_columns_at_most(tmp_path, ro
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_one_unit_moves_the_votes_by_its_rows_at_most(tmp_path, limit):
     many = [b"7,7,7,p9\n"] * 5 + [b"x,x,x, p9 \n"] * 5
-    others = ROWS if limit > 1 else [*ROWS[:2], *ROWS[3:]]  # whoever has more rows than the limit is drawn anew in every reading
+    others = (
+        ROWS if limit > 1 else [*ROWS[:2], *ROWS[3:]]
+    )  # whoever has more rows than the limit is drawn anew in every reading
     with_unit = counted(tmp_path / "t.csv", many[:3] + others + many[3:], "who", limit)
     without = counted(tmp_path / "t.csv", others, "who", limit)
     assert np.linalg.norm(with_unit - without) <= limit * math.sqrt(len(NAMES))
