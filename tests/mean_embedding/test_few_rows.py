@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.artifact import codec_of
-from understudy.measure.class_features import CELLS, MOMENTS, PAIRS, Embedding
-from understudy.measure.few_rows import ask_margins, class_rates, few_rows, starting_rates, told_apart
-from understudy.measure.marginals import Marginals
-from understudy.measure.one_way import Footing, describe
+from understudy.measure.cells import make_nodes
+from understudy.measure.class_moments import CELLS, MOMENTS, ClassFeatures
+from understudy.measure.few_rows import ask_means, class_rates, present_rates, starting_rates
+from understudy.measure.marginals import normal_scores
+from understudy.measure.products import PAIRS
+from understudy.measure.which_questions import few_rows
 from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.private import Curator
 from understudy.private.answers.sums import groups_of
 from understudy.private.mapping import Block, apply
 from understudy.private.release import Release
 from understudy.questions import Sums
-from understudy.questions.sums import GRID
+from understudy.questions.sums import SUM_GRID
 from understudy.schema import Column, Schema
 
 from ..wall import ask
@@ -38,16 +40,17 @@ SMALL = Schema(
 )
 
 
-def embedding(schema: Schema, counts: tuple[float, ...] = (600.0, 50.0)) -> Embedding:
-    """Through a footing that found uniform numbers and even outcomes."""
+def features(schema: Schema, counts: tuple[float, ...] = (600.0, 50.0)) -> ClassFeatures:
+    """Seen through marginals that found uniform numbers and even outcomes."""
     codec = codec_of(schema, True)
-    flags, _, group = describe(codec)
-    numeric = np.asarray([block.start for block in codec.blocks if block.head == "numeric"], np.int32)
-    edges = np.tile(np.linspace(0.0, 1.0, 6, dtype=np.float32), (len(numeric), 1))
-    rates = np.full(codec.width, 0.5, np.float32)
-    for block in codec.blocks:
-        rates[block.start : block.start + block.size] = 0.5 if block.size == 1 else 1.0 / block.size
-    return Embedding(codec, Footing(Marginals(numeric, edges, edges, rates), flags, group), np.asarray(counts))
+    nodes = make_nodes(codec)
+    masses = [np.diff(node.edges) if node.ordered else np.ones(node.size) for node in nodes]
+    masses = [
+        650.0 * np.r_[[0.5] * (node.missing is not None), mass / mass.sum()]
+        for node, mass in zip(nodes, masses, strict=True)
+    ]
+    scores = normal_scores(nodes, masses, np.arange(len(nodes)), codec.width, COUNTED * 2.0)
+    return ClassFeatures(codec, scores, np.asarray(counts))
 
 
 class Witness(Curator):
@@ -63,7 +66,7 @@ class Witness(Curator):
         answer = ask if self.clip else plain_sum
         full = answer(question, self.rows, self.classes, self.units)
         rest = answer(question, self.rows[kept], self.classes[kept], units)
-        self.moved[purpose] = float(np.linalg.norm((full - rest) * GRID))
+        self.moved[purpose] = float(np.linalg.norm((full - rest) * SUM_GRID))
         noise = np.random.default_rng(len(self.moved)).normal(size=full.shape) * question.sigma
         return Release(full + noise, question.event)
 
@@ -71,7 +74,7 @@ class Witness(Curator):
 def plain_sum(question: Sums, rows: Any, classes: Any, units: Any) -> Any:
     """The mutant: nobody clips."""
     block = Block(rows, classes)
-    own, vectors = groups_of(question, block), apply(question.vector, block)
+    own, vectors = groups_of(question, block, 0, len(block)), apply(question.vector, block)
     return np.stack([vectors[own == number].sum(axis=0) for number in range(question.groups)])
 
 
@@ -84,17 +87,17 @@ def test_a_unit_moves_every_look_by_at_most_its_noise_unit(rows: Any, by_unit: b
     identifier = (Column(name="who", kind="identifier"),)
     persons = Schema(columns=SMALL.columns + identifier, label="sick", unit="who", max_rows_per_unit=4)
     witness = Witness(rows, np.array([0, 1, 1, 0, 1, 1]), units, gone)
-    ask_margins(witness, embedding(persons if by_unit else SMALL), NOISE, COUNTED, [MOMENTS, CELLS, PAIRS])
+    ask_means(witness, features(persons if by_unit else SMALL), NOISE, [MOMENTS, CELLS, PAIRS])
     assert list(witness.moved) == [MOMENTS, CELLS, PAIRS]
-    assert max(witness.moved.values()) <= GRID
+    assert max(witness.moved.values()) <= SUM_GRID
 
 
 def test_without_clipping_a_far_row_would_move_more() -> None:
     rows = np.zeros((4, 6), np.float32)
     rows[3] = [0.99, 0.0, 7.0, 0.0, 0.0, 7.0]
     witness = Witness(rows, np.array([0, 0, 1, 1]), None, np.arange(4) == 3, clip=False)
-    ask_margins(witness, embedding(SMALL), NOISE, COUNTED, [MOMENTS, CELLS, PAIRS])
-    assert max(witness.moved.values()) > GRID
+    ask_means(witness, features(SMALL), NOISE, [MOMENTS, CELLS, PAIRS])
+    assert max(witness.moved.values()) > SUM_GRID
 
 
 def test_small_is_a_matter_of_public_and_released_numbers() -> None:
@@ -104,13 +107,13 @@ def test_small_is_a_matter_of_public_and_released_numbers() -> None:
 
 
 def test_outcomes_that_drown_share_what_they_hold_together() -> None:
-    np.testing.assert_allclose(told_apart(np.array([0.5, 0.02, -0.01, 0.01]), 0.1), [0.5, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(told_apart(np.array([0.5, *[0.08] * 4]), 0.1), [0.5, *[0.08] * 4])
+    np.testing.assert_allclose(present_rates(np.array([0.5, 0.02, -0.01, 0.01]), 0.1), [0.5, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(present_rates(np.array([0.5, *[0.08] * 4]), 0.1), [0.5, *[0.08] * 4])
 
 
 def test_rates_are_common_unless_a_class_stands_out() -> None:
-    own = embedding(SMALL)
-    start, usual = starting_rates(own, COUNTED)
+    own = features(SMALL)
+    start, usual = starting_rates(own)
     kept = np.setdiff1d(own.discrete, usual)
     common = np.array([0.10, 0.30, 0.30, 0.30])[: len(kept)]
     found = np.stack([common, common + np.array([0.0, 0.5, 0.02, 0.0])[: len(kept)]])
@@ -126,8 +129,8 @@ def test_rates_are_common_unless_a_class_stands_out() -> None:
 def test_a_column_that_drowns_keeps_its_usual_outcome(size: int) -> None:
     """Even rates are stored with single precision, which may round them below 1 / size: something must be left of them."""
     column = Column(name="town", kind="categorical", categories=tuple(f"t{i}" for i in range(size)))
-    own = embedding(Schema(columns=(column, SMALL.columns[-1]), label="sick"))
-    rates, _ = starting_rates(own, COUNTED)
+    own = features(Schema(columns=(column, SMALL.columns[-1]), label="sick"))
+    rates, _ = starting_rates(own)
     assert np.isfinite(rates).all()
     assert rates[: own.codec.blocks[0].size].sum() == pytest.approx(1.0 if size > 2 else rates[0])
 

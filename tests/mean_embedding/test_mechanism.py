@@ -12,7 +12,7 @@ from understudy.private import blocks
 from understudy.private.answers import products
 from understudy.private.noise import SeededNoise
 from understudy.questions import Products
-from understudy.questions.products import GRID
+from understudy.questions.products import PRODUCT_GRID
 from understudy.questions.row_maps import Places
 
 from ..wall import NoNoise, ask
@@ -25,7 +25,7 @@ def norm_of_difference(rows: Any, classes: Any, units: Any, gone: Any, pooled: b
     noise, question = NoNoise(), Products(Places(), 1 if pooled else 3, 1.0)
     full = ask(question, rows, classes, units, noise)
     rest = ask(question, rows[~gone], classes[~gone], None if units is None else units[~gone], noise)
-    return float(np.linalg.norm((full - rest) * GRID**2)), noise.scales[-1]
+    return float(np.linalg.norm((full - rest) * PRODUCT_GRID**2)), noise.scales[-1]
 
 
 @settings(max_examples=60, deadline=None)

@@ -103,7 +103,7 @@ def test_saved_and_loaded_models_draw_the_same_rows(fitted: MeanEmbedding, tmp_p
 
 
 def test_many_classes_share_one_matrix(monkeypatch: Any, schema: Schema) -> None:
-    monkeypatch.setattr("understudy.measure.class_features.MOST_PRODUCTS", 10)
+    monkeypatch.setattr("understudy.measure.products.MOST_PRODUCTS", 10)
     model = MeanEmbedding(epsilon=50.0, seed=0).fit(gaussian_table(2_000, 0), schema)
     assert model.fitted.weights["factor"].shape[0] == 1
     made = model.sample(4_000, seed=0)

@@ -20,9 +20,9 @@ from understudy.private.answers import sums
 from understudy.private.mapping import Block, apply
 from understudy.questions import Counts, Products, Sums
 from understudy.questions.frequencies import Frequencies
-from understudy.questions.products import GRID as PRODUCT_GRID
+from understudy.questions.products import PRODUCT_GRID
 from understudy.questions.row_maps import Cuts, Label, Places
-from understudy.questions.sums import GRID
+from understudy.questions.sums import SUM_GRID, WEIGHT
 from understudy.schema import Column, Schema
 
 from ..wall import NoNoise, ask
@@ -47,15 +47,15 @@ def test_one_unit_moves_group_sums_by_at_most_one(rows: Any, by_unit: bool) -> N
     gone = UNITS == 7 if by_unit else np.arange(6) == 2
     full = ask(BY_SIGN, rows, CLASSES, units)
     rest = ask(BY_SIGN, rows[~gone], CLASSES[~gone], None if units is None else units[~gone])
-    assert np.linalg.norm(np.rint((full - rest) * GRID)) <= GRID
+    assert np.linalg.norm(np.rint((full - rest) * SUM_GRID)) <= SUM_GRID
 
 
 def test_without_clipping_one_row_would_move_them_by_more(monkeypatch: Any) -> None:
     """The mutant: what the test above must catch."""
-    monkeypatch.setattr(sums, "on_grid", lambda vectors, owner=None: np.rint(vectors * GRID))
+    monkeypatch.setattr(sums, "weights", lambda length, most=WEIGHT: np.full(len(length), WEIGHT))
     rows = np.ones((6, 4))
     found = [ask(BY_SIGN, rows[:n], CLASSES[:n]) for n in (6, 5)]
-    assert np.linalg.norm((found[0] - found[1]) * GRID) > 1.9 * GRID
+    assert np.linalg.norm((found[0] - found[1]) * SUM_GRID) > 1.9 * SUM_GRID
 
 
 def test_group_sums_are_the_sums() -> None:
@@ -141,7 +141,7 @@ def test_every_question_looks_at_one_picture_at_a_time_and_is_moved_by_it_by_at_
                 continue
             full, rest = ask(question, rows, label), ask(question, rows[~gone], label[~gone])
             if isinstance(question, Sums):
-                assert np.linalg.norm(np.rint((full - rest) * GRID)) <= GRID
+                assert np.linalg.norm(np.rint((full - rest) * SUM_GRID)) <= SUM_GRID
             else:
                 assert np.linalg.norm(full[0] - rest[0]) * question.sigma <= question.deviations[0]
 
@@ -169,7 +169,7 @@ def test_cut_off_normals_have_the_mean_and_variance_that_were_asked_for() -> Non
 def test_what_drowns_in_noise_is_not_believed() -> None:
     noise = np.random.default_rng(0).normal(size=(20, 64))
     signal = np.where(np.arange(64) < 16, 10.0, 0.0) * np.sign(noise)
-    found = pictures.believed(signal + noise, np.ones((20, 1)))
+    found = pictures.wiener(signal + noise, np.ones((20, 1)))
     assert np.abs(found[:, :16] - signal[:, :16]).mean() < 1.0
     assert (found[:, 16:] ** 2).mean() < 0.05
 
@@ -251,7 +251,7 @@ def test_the_convolutional_maker(schema: Schema, tmp_path: Any, monkeypatch: Any
     monkeypatch.setattr(picture_training, "STEPS", 20)
     monkeypatch.setattr(picture_training, "ROWS", 32)
     monkeypatch.setattr(image_embedding, "MOST_GROUPS", 3)
-    model = MeanEmbedding(epsilon=30.0, seed=0, maker="conv").fit(drawings(2000, 1), schema)
+    model = MeanEmbedding(epsilon=30.0, seed=0, generator="conv").fit(drawings(2000, 1), schema)
     real, box = as_arrays(drawings(2000, 2))
     found = model.sample(500, seed=0)
     drawn, other = as_arrays(found)
@@ -279,5 +279,5 @@ def test_tables_without_label_or_with_units_and_with_other_columns(schema: Schem
 def test_no_rows_at_all_and_unknown_makers(schema: Schema) -> None:
     found = MeanEmbedding(epsilon=1.0, seed=0).fit(drawings(0, 1), schema).sample(10, seed=0)
     assert len(found) == 10
-    with pytest.raises(UsageError, match="maker"):
-        MeanEmbedding().set_params(maker="deep").plan(schema)
+    with pytest.raises(UsageError, match="generator"):
+        MeanEmbedding().set_params(generator="deep").plan(schema)

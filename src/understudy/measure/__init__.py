@@ -1,13 +1,18 @@
-"""Paid statistics and what follows from them, for several methods.
+"""Paid statistics and what follows from them, for all methods. Each is asked in one place.
 
-    marginals        one-way marginals as released: how a row looks through them, and back
-    class_moments    column marginals in three levels, then class means and variances: where trained generators start
-    one_way          column marginals with tails, whole numbers and values on the bounds
-    cells            every column as a few outcomes, for contingency tables
-    class_features   class moments, cells and pairs of columns, and what their noisy sums say
-    few_rows         what to ask instead where products of columns would be noise
-    latent_normal    shrinkage, covariances and calibration of a class-conditional latent normal: post-processing
-    warm_start       which of these questions a generator that trains starts from
+    which_questions  the rule: few rows, wide or ordinary
+    one_way          one-way marginals: cut, count, with or without class
+    class_moments    class means of scores and outcomes, class histograms
+    few_rows         class means alone, where products of columns would be noise
+    products         products of columns per class
+    column_shapes    location and spread of every column of a wide table
+    warm_start       which of these a generator that trains starts from
 
-`marginals` and `latent_normal` see released values only and never import the private side; the others ask the curator.
+and, public, without a door to the rows:
+
+    cells            what a column's cells are, how they are cut and grouped
+    shrinkage        how much of a noisy value is believed: one estimator
+    tails            outermost cells
+    marginals        released distribution functions: how a row looks through them, and back
+    latent_normal    from class moments to a class-conditional latent normal
 """

@@ -1,41 +1,51 @@
-"""From encoded rows to cells: every column becomes a node with a few outcomes.
+"""What a column's cells are, and how they are cut and cut again from released counts. Public: nothing here sees a row.
+
+Every column is a node with a few outcomes:
 
     categories, booleans            one outcome each; a missing category is one of them already
-    ordinals, small integer ranges  one outcome per value (at most `LISTED`)
-    other numbers                   intervals of nearly equal mass: two paid counts refine public cuts, which are finer towards
-                                    the bounds and zero; integers are cut halfway between two, so that none sits on an edge
+    ordinals, small integer ranges  one outcome per value (at most `LISTED` integers)
+    other numbers                   intervals: two paid counts refine public cuts, which are finer towards the bounds and zero
     missing numbers                 outcome 0 of their column
 
-For dependence between columns outcomes are grouped into fewer cells: neighbouring intervals, or the rare categories, by released
-counts. What is finer than a cell is drawn from the column's own released distribution within the cell.
+Whole numbers are cut half-way between two, so that none sits on an edge and an interval can hold a single one. The bounds of
+other numbers, and zero, are intervals that hold nothing but this value (atoms): values are often cut off there.
+
+**How many intervals.** With k of them, n rows and noise of deviation s on a count, noise moves about k s / n of the rows,
+and what is drawn evenly within an interval is misplaced by about 1 / k; both are balanced at k = 2 sqrt(n / s). The factor
+was chosen among 1, 2 and 4 by a simulation on Adult, cardiovascular, credit and cervical cancer that is not kept; what a
+change does to fits is shown by `python -m benchmarks.one_way`. So cells grow with rows and budget, a value that holds many
+rows becomes a cell of its own, and an integer column ends with all its values where the counts carry them.
+
+For dependence between columns outcomes are grouped into fewer cells (`group`): neighbouring intervals, or the rare
+categories, by released counts. What is finer than a cell is drawn from the column's own released distribution within the
+cell.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import dp_accounting as dpa
 import numpy as np
 
-from understudy.accounting import Plan
-from understudy.private import Curator
-from understudy.questions import Counts, Step
+from understudy.measure.shrinkage import NEIGHBOURS, shrink
+from understudy.questions import Step
 from understudy.questions.categories import LARGEST_LIST
 from understudy.questions.row_maps import Cuts, Label, LookUp, Outcomes, joined
-from understudy.recipe import Announced
 from understudy.schema import Codec, Column, Schema
 
-LISTED = 32  # integer columns with at most so many values keep each value as an outcome
-LEVELS = ("column cells 1", "column cells 2")
-MOST_INTERVALS = 32
+LISTED = 32  # integer columns with at most so many values are counted value by value at any budget
+FEWEST, MOST = 4, 200  # intervals of a column; comparing with more edges would slow down every count of a large table
+FIRST = 32  # equal intervals to begin with, besides the finer ones
 GRADE = 3.0  # next to a narrow cell the next is at most so many times as wide
 FAR = 10.0  # cells so many times as wide as the typical one
-STANDS_OUT = 3.5  # hold rows only where their count is so many standard deviations of its noise
+STANDS_OUT = 3.5  # hold rows only where their count is so many deviations of its noise: once in 4,000 empty cells
+ALMOST_ZERO = 1e-30  # encoded values below are the lower bound itself
 
 
 @dataclass(frozen=True)
 class Node:
-    """One column. `edges` cut [0, 1] into the outcomes of a numeric column; None for categories."""
+    """One column. `edges` cut the encoded axis into the outcomes of a numeric column; None for categories."""
 
     column: str
     start: int  # first coordinate in an encoded row
@@ -43,41 +53,58 @@ class Node:
     onehot: bool = False
     edges: np.ndarray | None = None
     missing: int | None = None  # coordinate of the missing flag of a numeric column
-    points: bool = False  # outcomes are single values, not intervals
-    share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut
+    step: float = 0.0  # distance of two neighbouring values on the encoded axis; 0: any number
+    share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut; None: not cut
 
     @property
     def outcomes(self) -> int:
+        """How many there are, `missing` included."""
         return self.size + (self.missing is not None)
 
     @property
     def ordered(self) -> bool:
+        """Whether outcomes are numbers."""
         return self.edges is not None
 
     def cell(self, grouping: "Grouping | None") -> Step:
         """Map of a row to this column's outcome, or to the cell that it is grouped into."""
         cell = np.arange(self.outcomes) if grouping is None else grouping.cell
         if self.edges is None:
-            found: Step = Outcomes(np.asarray([self.start]), np.asarray([self.size if self.onehot else 1]))
-            return found if grouping is None else LookUp(found, (cell,))
+            outcome: Step = Outcomes(np.asarray([self.start]), np.asarray([self.size if self.onehot else 1]))
+            return outcome if grouping is None else LookUp(outcome, (cell,))
+        own, inner = cell[self.missing is not None :], self.edges[1:-1]
+        if (np.diff(own) >= 0).all():  # neighbours: only edges between two cells are compared with
+            inner, own = inner[np.diff(own) > 0], np.unique(own)
         missing = -1 if self.missing is None else self.missing
-        cut = Cuts(np.asarray([self.start]), (self.edges[1:-1],), np.asarray([missing]))
-        if self.missing is None:
-            return cut if grouping is None else LookUp(cut, (cell,))
-        return LookUp(cut, (cell[1:],), absent=float(cell[0]))  # outcome 0 is the missing value
+        cut = Cuts(np.asarray([self.start]), (inner,), np.asarray([missing]))
+        if missing < 0 and np.array_equal(own, np.arange(len(own))):
+            return cut
+        return LookUp(cut, (own,), absent=float(cell[0]))  # outcome 0 is the missing value
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower end and length of every outcome in [0, 1]; a missing number is written as 1/2, as the codec does."""
         if self.edges is None:
             return np.zeros(self.outcomes), np.zeros(self.outcomes)
-        base, span = self.edges[:-1], np.diff(self.edges)
-        if self.points:
-            base, span = np.linspace(0.0, 1.0, self.size) if self.size > 1 else np.zeros(1), np.zeros(self.size)
+        middle, single = 0.5 * (self.edges[1:] + self.edges[:-1]), single_values(self.edges, self.step)
+        base = np.where(single, middle, self.edges[:-1])
+        span = np.where(single, 0.0, np.diff(self.edges))
         if self.missing is not None:
             base, span = np.r_[0.5, base], np.r_[0.0, span]
         return base, span
 
 
+def single_values(edges: np.ndarray, step: float) -> np.ndarray:
+    """Which intervals hold one value: one whole number, or one 32-bit number, as encoded values are."""
+    middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
+    return width < np.maximum(1.5 * step, np.maximum(1.6 * spacing(middle), 4.0 * ALMOST_ZERO))
+
+
+def spacing(value: np.ndarray) -> np.ndarray:
+    """Distance to the next 32-bit number."""
+    return np.asarray(np.spacing(np.abs(np.asarray(value, np.float32))), np.float64)
+
+
+# -- columns of a schema -----------------------------------------------------------------------------------------------------
 def learned_columns(schema: Schema) -> int:
     """How many nodes a schema has besides its class label, before any estimate is made."""
     return len(schema.features)
@@ -100,21 +127,10 @@ def value_count(column: Column) -> int:
     return values if values <= LISTED else 0
 
 
-def announce_cells(schema: Schema, share: float) -> list[Announced]:
-    """The two levels of counts that cut numeric columns, if there are any."""
-    if not has_intervals(schema):
-        return []
-    details = ("equal cells of numeric columns", "cells of about equal mass of numeric columns")
-    return [
-        Announced(name, share / len(LEVELS), dpa.GaussianDpEvent, detail=detail)
-        for name, detail in zip(LEVELS, details, strict=True)
-    ]
-
-
 def make_nodes(codec: Codec) -> list[Node]:
-    """The nodes of a resolved schema; numeric columns that are not listed get their edges from `cut`."""
-    nodes: list[Node] = []
+    """The nodes of a resolved schema; columns to be cut have `share` and the public edges to begin with."""
     missing = {block.column: block.start for block in codec.blocks if block.part == "missing"}
+    nodes: list[Node] = []
     for block in codec.blocks:
         if block.part == "missing":
             continue
@@ -122,12 +138,34 @@ def make_nodes(codec: Codec) -> list[Node]:
             size = 2 if block.head == "binary" else block.size
             nodes.append(Node(block.column, block.start, size, onehot=block.head == "onehot"))
             continue
-        values = value_count(codec.schema.column(block.column))
-        edges = halfway(values) if values else np.asarray([0.0, 1.0])
-        nodes.append(
-            Node(block.column, block.start, values, False, edges, missing.get(block.column), points=values > 0)
-        )
+        column = codec.schema.column(block.column)
+        values, lower, upper = value_count(column), *column.bounds
+        step = 1.0 / max(upper - lower, 1.0) if column.kind in ("integer", "ordinal") else 0.0
+        node = Node(block.column, block.start, values, False, halfway(values), missing.get(block.column), step)
+        zero = -lower / (upper - lower) if column.kind in ("integer", "continuous") and lower < 0 < upper else None
+        nodes.append(node if values else with_edges(node, first_edges(step, zero)))
     return nodes
+
+
+def alike(codec: Codec, nodes: list[Node]) -> np.ndarray:
+    """A number for every node: numeric columns of the same kind and bounds share one if they are `NEIGHBOURS` or more."""
+
+    def key(node: Node) -> tuple[object, ...]:
+        column = codec.schema.column(node.column)
+        single = not node.ordered or node.missing is not None
+        return (node.column,) if single else (column.kind, *column.bounds)
+
+    keys = [key(node) for node in nodes]
+    often = Counter(keys)
+    names = [own if often[own] >= NEIGHBOURS else (node.column,) for own, node in zip(keys, nodes, strict=True)]
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.asarray([order[name] for name in names], np.int64)
+
+
+# -- edges -------------------------------------------------------------------------------------------------------------------
+def interval_count(rows: float, deviation: float) -> int:
+    """How many intervals balance noise and coarseness, see above."""
+    return int(np.clip(2.0 * math.sqrt(max(rows, 1.0) / max(deviation, 1e-9)), FEWEST, MOST))
 
 
 def halfway(values: int) -> np.ndarray:
@@ -135,54 +173,7 @@ def halfway(values: int) -> np.ndarray:
     return (np.arange(values + 1) - 0.5) / max(values - 1, 1)
 
 
-def cut(curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, intervals: int) -> list[Node]:
-    """Ask twice for counts of intervals and give every wide numeric column its edges."""
-    wide = [number for number, node in enumerate(nodes) if node.size == 0]
-    if LEVELS[0] not in plan.parameters["noise"] or not wide:
-        return nodes
-    steps = [whole_step(codec.schema.column(nodes[number].column)) for number in wide]
-    zeros = [place_of_zero(codec.schema.column(nodes[number].column)) for number in wide]
-    drafts = [
-        replace_edges(nodes[number], first_edges(step, zero, intervals))
-        for number, step, zero in zip(wide, steps, zeros, strict=True)
-    ]
-    for name in LEVELS:
-        question = Counts.of_cliques(
-            cell_map(drafts, None),
-            cells_of(drafts, codec.class_count),
-            [(number + 1,) for number in range(len(drafts))],
-            plan.parameters["noise"][name],
-            codec.schema.max_rows_per_unit,
-        )
-        counts = curator.ask(name, question).value
-        drafts = [
-            recut(draft, settle(draft, part.astype(float), question.deviations[0]), step, intervals)
-            for draft, part, step in zip(drafts, counts, steps, strict=True)
-        ]
-    found = list(nodes)
-    for number, draft in zip(wide, drafts, strict=True):
-        found[number] = draft
-    return found
-
-
-def whole_step(column: Column) -> float:
-    """The distance of two neighbouring integers on the scale of the bounds; 0 for other numbers."""
-    lower, upper = column.bounds
-    return 1.0 / max(upper - lower, 1.0) if column.kind == "integer" else 0.0
-
-
-def place_of_zero(column: Column) -> float | None:
-    """Where the number 0 stands between the bounds, if it does: many columns crowd around it."""
-    lower, upper = column.bounds
-    return -lower / (upper - lower) if column.kind in ("integer", "continuous") and lower < 0 < upper else None
-
-
-def replace_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None) -> Node:
-    share = np.diff(edges) / (edges[-1] - edges[0]) if share is None else share
-    return replace(node, size=len(edges) - 1, edges=edges, share=share)
-
-
-def first_edges(step: float, zero: float | None, intervals: int) -> np.ndarray:
+def first_edges(step: float, zero: float | None) -> np.ndarray:
     """Equal cells, and ever finer ones towards both bounds and zero: public bounds may be far wider than the values.
 
     More cells cost nothing: a row falls into one of them. Encoded values are 32-bit floats, which are fine near the lower
@@ -190,60 +181,74 @@ def first_edges(step: float, zero: float | None, intervals: int) -> np.ndarray:
     """
     halves = 0.5 ** np.arange(1, 31)
     coarse = halves[halves > 2.0**-20]
-    edges = [np.linspace(0.0, 1.0, intervals + 1), halves, 1.0 - coarse]
+    edges = [np.linspace(0.0, 1.0, FIRST + 1), halves, 1.0 - coarse]
+    atoms = [0.0, 1.0]
     if zero is not None:
         edges += [zero - coarse, zero + coarse]
-    every = np.concatenate(edges)
-    return snap(every[(every >= 0.0) & (every <= 1.0)], step)
+        atoms.append(float(np.float32(zero)))
+    every = snap(np.concatenate(edges), step)
+    return every if step else with_atoms(every, np.asarray(atoms))
+
+
+def atom_values(edges: np.ndarray, step: float) -> np.ndarray:
+    """The values that intervals of a column of any numbers hold alone; whole numbers need none."""
+    single = single_values(edges, step) & (step == 0.0)
+    return np.asarray(0.5 * (edges[1:] + edges[:-1])[single], np.float32).astype(np.float64)
+
+
+def near(edges: np.ndarray, atoms: np.ndarray) -> np.ndarray:
+    """Which edges lie within two 32-bit numbers of an atom."""
+    reach = np.maximum(2.0 * spacing(atoms), 1e-12)
+    return np.asarray((np.abs(edges[:, None] - atoms) <= reach).any(axis=1))
+
+
+def with_atoms(edges: np.ndarray, atoms: np.ndarray) -> np.ndarray:
+    """Edges around each of these values so close that an interval holds this 32-bit number alone."""
+    half = np.maximum(0.5 * spacing(atoms), ALMOST_ZERO)
+    low, high = atoms - np.where(atoms == 1.0, 0.5, 1.0) * half, atoms + half
+    return np.sort(np.concatenate([edges[~near(edges, atoms)], low, high]))
 
 
 def snap(edges: np.ndarray, step: float) -> np.ndarray:
-    """Rising edges from 0 to 1; for integers halfway between two of them, from half a step below to half a step above."""
-    if step == 0.0:
-        inner = np.unique(edges)
-        inner = inner[(inner > 1e-12) & (inner < 1.0)]
-        return np.concatenate([[0.0], inner, [1.0]])
-    number = np.unique(np.floor(edges / step + 1e-9))
-    number = number[(number >= 0) & (number < round(1.0 / step))]
-    return np.concatenate([[-0.5 * step], (number + 0.5) * step, [1.0 + 0.5 * step]])
+    """Rising edges over the whole axis; of whole numbers half-way between two, from half a step below to half a step above."""
+    if step:
+        number = np.unique(np.floor(edges / step + 1e-9))
+        number = number[(number >= 0) & (number < round(1.0 / step))]
+        return np.concatenate([[-0.5 * step], (number + 0.5) * step, [1.0 + 0.5 * step]])
+    inner = np.unique(edges)
+    inner = inner[(inner > 1e-12) & (inner < 1.0)]
+    return np.concatenate([[0.0], inner, [1.0]])
 
 
-def settle(node: Node, counts: np.ndarray, noise: float) -> np.ndarray:
-    """Rows in every outcome of a column cut into intervals, from noisy counts and from what its cuts let expect.
+def with_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None) -> Node:
+    """The node with these intervals; nothing is expected in any of them unless `share` says so."""
+    return replace(node, size=len(edges) - 1, edges=edges, share=np.zeros(len(edges) - 1) if share is None else share)
 
-    A count is trusted by e^2 / (e^2 + noise^2), e being the larger of the expected and the (noise-lowered) counted rows. A cell
-    much wider than the column's typical one has to stand out from the noise: otherwise a few rows of noise would be spread
-    over the empty range up to a far bound.
+
+def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
+    """Cells of about equal mass, and where one is much wider than its neighbour, cells that grow from narrow to wide.
+
+    Values that hold more than a cell's mass use up several quantiles at once; in whole numbers what they leave over goes to
+    finer quantiles, until all `intervals` are in use.
     """
-    if node.share is None or node.edges is None:
-        return np.asarray(counts, float)
-    first = int(node.missing is not None)
-    own, widths = counts[first:], np.diff(node.edges)
-    expected = node.share * max(float(own.sum()), 2.0 * noise * math.sqrt(len(own)))
-    size = np.maximum(expected, own - 3.0 * noise)
-    mass = np.maximum(expected + size**2 / (size**2 + noise**2) * (own - expected), 0.0)
-    typical = typical_width(widths, mass)
-    mass[(widths > FAR * typical) & (own < STANDS_OUT * noise)] = 0.0
-    return np.r_[np.maximum(counts[:first], 0.0), mass]
-
-
-def typical_width(widths: np.ndarray, mass: np.ndarray) -> float:
-    """The width that half of the rows' cells do not exceed."""
-    order = np.argsort(widths)
-    reached = np.cumsum(mass[order])
-    return float(widths[order[int(np.searchsorted(reached, 0.5 * reached[-1]))]])
-
-
-def recut(node: Node, mass: np.ndarray, step: float, intervals: int) -> Node:
-    """Cells of about equal mass, and where one is much wider than its neighbour, cells that grow from narrow to wide."""
     assert node.edges is not None
+    before = node.edges
     own = mass[int(node.missing is not None) :]
-    own = own if own.sum() > 0.0 else np.diff(node.edges)
-    cdf = np.concatenate([[0.0], np.cumsum(own)]) / own.sum()
-    edges = snap(np.interp(np.linspace(0.0, 1.0, intervals + 1), cdf, node.edges), step)
-    edges = snap(graded(edges), step)
-    share = np.diff(np.interp(edges, node.edges, cdf))
-    return replace_edges(node, edges, share / share.sum())
+    own = own if own.sum() > 0.0 else np.diff(before)
+    cdf = distribution(own)
+
+    atoms = atom_values(before, node.step)
+
+    def quantiles(count: int) -> np.ndarray:
+        edges = snap(np.interp(np.linspace(0.0, 1.0, count + 1), cdf, before), node.step)
+        return np.asarray(edges[~near(edges, atoms)])
+
+    count, edges = intervals, quantiles(intervals)
+    while node.step and count < MOST * FIRST and len(finer := quantiles(2 * count)) <= intervals + 1:
+        count, edges = 2 * count, finer
+    edges = with_atoms(snap(graded(edges), node.step), atoms)
+    share = np.diff(np.interp(edges, before, cdf))
+    return with_edges(node, edges, share / share.sum())
 
 
 def graded(edges: np.ndarray) -> np.ndarray:
@@ -262,9 +267,41 @@ def graded(edges: np.ndarray) -> np.ndarray:
     return np.concatenate(more)
 
 
-def interval_count(rows: float, deviation: float) -> int:
-    """As many intervals as keep a count near the square of its noise: finer ones would be noise."""
-    return int(np.clip(math.sqrt(max(rows, 1.0) / max(deviation, 1e-9)), 4, MOST_INTERVALS))
+# -- counts ------------------------------------------------------------------------------------------------------------------
+def estimate(node: Node, counts: np.ndarray, noise: float) -> np.ndarray:
+    """Rows in every outcome of a column from noisy counts: expected ones plus what stands out (`shrinkage`).
+
+    Expected are the shares that a cut column's intervals were cut with, and in columns that are not cut that all
+    outcomes are as common as the median one. A cell much wider than the column's typical one has to stand out from the
+    noise: otherwise a few rows of noise would be spread over the empty range up to a far bound.
+    """
+    counts = np.asarray(counts, np.float64)
+    if node.share is None or node.edges is None:
+        usual = max(float(np.median(counts)), 0.0)
+        return np.asarray(np.maximum(usual + shrink(counts - usual, noise), 0.0))
+    first = int(node.missing is not None)
+    own, widths = counts[first:], np.diff(node.edges)
+    expected = node.share * max(float(own.sum()), 0.0)
+    mass = np.maximum(expected + shrink(own - expected, noise), 0.0)
+    spread = np.where(
+        single_values(node.edges, node.step), 0.0, mass
+    )  # a value that holds half of the rows says nothing
+    typical = typical_width(widths, spread if spread.any() else mass)
+    mass[(widths > FAR * typical) & (own < STANDS_OUT * noise)] = 0.0
+    return np.asarray(np.r_[np.maximum(counts[:first], 0.0), mass])
+
+
+def typical_width(widths: np.ndarray, mass: np.ndarray) -> float:
+    """The width that half of the rows' cells do not exceed."""
+    order = np.argsort(widths)
+    reached = np.cumsum(mass[order])
+    return float(widths[order[int(np.searchsorted(reached, 0.5 * reached[-1]))]])
+
+
+def distribution(mass: np.ndarray) -> np.ndarray:
+    """Cumulative shares along the last axis, from 0 to exactly 1: the sum of all may round to less than the last partial sum."""
+    sums = np.cumsum(mass, axis=-1)
+    return np.concatenate([np.zeros_like(sums[..., :1]), sums / sums[..., -1:]], axis=-1)
 
 
 class Grouping(NamedTuple):
@@ -275,7 +312,9 @@ class Grouping(NamedTuple):
 
 
 def group(node: Node, mass: np.ndarray, most: int, noise: float) -> Grouping:
-    """At most `most` cells by released counts: neighbours of nearly equal mass, or common categories and the rest."""
+    """At most `most` cells (and one for missing numbers) by released counts: all outcomes where there are no more of them,
+    otherwise neighbours that together hold no more than a value that stays alone, or common categories and the rest.
+    """
     positive = np.maximum(mass, 0.0)
     if not node.ordered:
         common = np.argsort(-positive, kind="stable")[: most - 1 if node.size > most else most]
@@ -286,10 +325,24 @@ def group(node: Node, mass: np.ndarray, most: int, noise: float) -> Grouping:
         cell[rest] = len(common)
         return Grouping(cell, len(common) + bool(rest.any()))
     offset = int(node.missing is not None)
-    own = positive[offset:] + 1e-9
-    middle = (np.cumsum(own) - 0.5 * own) / own.sum()
-    _, cell = np.unique(np.minimum((middle * most).astype(int), most - 1), return_inverse=True)
+    cell = neighbours(positive[offset:], most)
     return Grouping(np.r_[np.zeros(offset, int), cell + offset], int(cell.max()) + 1 + offset)
+
+
+def neighbours(mass: np.ndarray, most: int) -> np.ndarray:
+    """The cell of every outcome, in order: at most `most` cells, each as full as needed and no fuller."""
+    if len(mass) <= most:
+        return np.arange(len(mass))
+    room = float(mass.sum()) / most
+    while True:
+        cell, number, held = np.zeros(len(mass), int), 0, 0.0
+        for place, own in enumerate(mass.tolist()):
+            if held > 0.0 and held + own > room:
+                number, held = number + 1, 0.0
+            cell[place], held = number, held + own
+        if number < most:
+            return cell
+        room *= 1.1
 
 
 def cumulative(weights: np.ndarray, width: int) -> np.ndarray:
@@ -305,6 +358,7 @@ def cumulative(weights: np.ndarray, width: int) -> np.ndarray:
     return padded
 
 
+# -- maps of rows ------------------------------------------------------------------------------------------------------------
 def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Step:
     """Map of a row to cells: node 0 is the class, then the columns."""
     each = [None] * len(nodes) if groups is None else groups

@@ -1,150 +1,171 @@
-"""Paid statistics that a generator starts from: column marginals, then class moments.
+"""Class moments: paid sums per class of a row's scores and outcomes, and the class-conditional margins that follow.
 
-    column marginals   three answers; each level cuts the numeric columns into cells of equal mass by what the last one found,
-                       the third also counts the outcomes of binary and one-hot columns
-    class moments      one answer: per class the sum of [v, w (v^2 - 1)] over rows seen through the marginals, clipped to norm 1;
-                       with a unit column the sum over units of their mean, and a constant that counts the units
+With z the normal score of a numeric value under the released column distribution, x an outcome of rate p,
 
-Everything computed from them here (shrinkage, thresholds, standard errors) is post-processing.
+    class moments    sum of (x - p, a z, a b (|z| - E|z|))       locations, scales and rates per class
+    class cells      counts of every numeric column's cells      shapes per class
+
+Every sum is one Gaussian answer of norm at most 1 per unit (`understudy.questions.sums`); the clipping radii come from what
+was released before and from public values. What is made of the sums is post-processing: the mean over classes first, then
+each class's deviation from it, each as far as it stands out from its noise (`understudy.measure.shrinkage`), so that what
+noise hides looks alike in all classes.
 """
 
 import math
 
-import dp_accounting as dpa
 import numpy as np
 from scipy.special import ndtri
 
-from understudy.accounting import Plan
-from understudy.measure.marginals import Marginals, refine, settle, shrink_rates
-from understudy.nn.copula import Start
+from understudy.measure.cells import interval_count
+from understudy.measure.latent_normal import LATENT, Histograms, latent_densities, standard_weights
+from understudy.measure.marginals import NormalScores, cuts
+from understudy.measure.shrinkage import deviations, shrink
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.questions import Counts, Sums
-from understudy.questions.counts import deviation as deviation_of
-from understudy.questions.row_maps import Constant, Cuts, Outcomes, Places, joined
-from understudy.recipe import Announced
+from understudy.questions import Clique, Counts, Step, Sums
+from understudy.questions.row_maps import Constant, Label, OneHot, Outcomes, joined
 from understudy.schema import Codec, Schema
 
-LEVELS = (0.25, 0.25, 0.5)  # how the three levels share the weight of the marginals
-SECOND_MOMENT = 0.5  # weight of v^2 - 1 beside v in a row's vector
-MOMENTS = "class moments"
-DETAIL = "first and second moments per class; with few rows, means alone"
+MOMENTS, CELLS = "class moments", "class cells"
+NUMERIC = 0.5  # weight a of a normal score beside an outcome of a discrete column
+SPREAD = 0.7  # weight b of |z| beside z
+ROOM = 1.1  # clipping radius over the root of the expected squared norm
+HIDDEN = 0.05  # squared norm that is allowed for in a discrete column besides the variance of its outcomes
+PRESENCE = 0.3  # size of the constant coordinate over the clipping radius, where units have several rows
+LEAST_RATIO = 0.05  # a class keeps so much of the common rate of an outcome at least
+MOST_CELLS = 4096  # coordinates of the class cells; bounds memory
 
 
-def level(number: int) -> str:
-    return f"column marginals {number + 1}"
+class ClassFeatures:
+    """What a row of one table looks like in class sums, and what its released marginals let expect of them."""
+
+    def __init__(self, codec: Codec, scores: NormalScores, counts: np.ndarray) -> None:
+        self.codec, self.scores, self.counts = codec, scores, counts
+        self.heads = Heads.of(codec.blocks, codec.width)
+        self.numeric = scores.marginals.numeric
+        self.discrete = np.flatnonzero(~self.heads.coordinates("numeric"))
+        self.rates = scores.marginals.rates.astype(np.float64)
+        self.blocks = [(block.start, block.size) for block in codec.blocks if block.head != "numeric"]
+        self.score = scores.score_of_latent(LATENT)  # [grid, d]
+        self.size, self.square = standard_weights() @ np.abs(self.score), standard_weights() @ self.score**2
+
+    @property
+    def classes(self) -> int:
+        """How many there are; 1 without a label."""
+        return len(self.counts)
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Every class's share of the rows."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    @property
+    def vector(self) -> Step:
+        """Map of a row to (x - p, a z), in the order `order` of the codec's places."""
+        starts, sizes = (np.asarray([block[i] for block in self.blocks], int) for i in range(2))
+        outcomes = OneHot(Outcomes(starts, sizes), sizes)
+        return joined(outcomes - self.rates[self.discrete], NUMERIC * self.scores.scores)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Which place of an encoded row each coordinate of `vector` is."""
+        return np.concatenate([self.discrete, self.numeric]).astype(int)
 
 
-def announce_start(schema: Schema, marginals: float, moments: float) -> list[Announced]:
-    """The releases of this file with their weights. Without numeric columns one level of marginals is all there is."""
-    if marginals == 0.0:
-        return [Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else []
-    details = ("coarse cells of numeric columns", "finer cells of numeric columns", "cells and category counts")
-    if any(column.kind not in ("categorical", "boolean") for column in schema.features):
-        levels = [
-            Announced(level(i), marginals * share, dpa.GaussianDpEvent, detail=details[i])
-            for i, share in enumerate(LEVELS)
-        ]
-    else:
-        levels = [Announced(level(len(LEVELS) - 1), marginals, dpa.GaussianDpEvent, detail="category counts")]
-    if moments == 0.0:
-        return levels
-    return [*levels, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)]
+def clipped_means(
+    curator: Curator,
+    schema: Schema,
+    purpose: str,
+    sigma: float,
+    features: Step,
+    radius: float,
+    counts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy means [classes, width] of feature vectors clipped at `radius`, over `counts` rows, and their error [classes].
+
+    One count: one mean for all classes. Clipping shortens units of several rows; a constant coordinate counts how many rows are
+    left of them.
+    """
+    constant = 0.0 if schema.unit is None else PRESENCE * radius
+    length = math.hypot(radius, constant)
+    vector = (joined(features, Constant(np.asarray([constant]))) if constant else features) / length
+    group = Label() if len(counts) > 1 else None
+    sums = curator.ask(purpose, Sums(vector, len(counts), sigma, group)).value * length
+    if constant:
+        counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
+    return sums / counts[:, None], sigma * length / counts
 
 
-def ask_marginals(curator: Curator, codec: Codec, rows: float, max_rows: int, plan: Plan) -> Marginals:
-    """Three levels of noisy histograms, and with them the common footing of all columns."""
-    heads = Heads.of(codec.blocks, codec.width)
-    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
-    discrete = np.flatnonzero(~heads.coordinates("numeric")).astype(np.int32)
-    columns = len(numeric) + sum(block.head != "numeric" for block in heads.blocks)
-    noise = [plan.parameters["noise"].get(level(i), math.nan) for i in range(len(LEVELS))]
-    cells = cell_count(rows, deviation_of(noise[-1], max(columns, 1), max_rows))
-    edges = np.tile(np.linspace(0.0, 1.0, cells + 1), (len(numeric), 1))
-    for number in range(len(LEVELS) - 1):
-        if len(numeric) == 0:
-            break
-        question = one_way(numeric, edges, [], noise[number], max_rows)
-        counts = np.stack(curator.ask(level(number), question).value)
-        edges = refine(edges, counts, question.deviations[0])
-    blocks = [(block.start, block.size) for block in heads.blocks if block.head != "numeric"]
-    question = one_way(numeric, edges, blocks, noise[-1], max_rows)
-    found = curator.ask(level(len(LEVELS) - 1), question).value if question.tables else []
-    deviation = question.deviations[0] if question.tables else 1.0
-    cdf = settle(np.stack(found[: len(numeric)]), deviation) if len(numeric) else np.zeros((0, cells + 1))
-    ones = [part if size > 1 else part[1:] for part, (_, size) in zip(found[len(numeric) :], blocks, strict=True)]
-    rates = np.full(codec.width, 0.5)
-    rates[discrete] = shrink_rates(np.concatenate([np.zeros(0), *ones]), rows, deviation)
-    return Marginals(numeric, edges.astype(np.float32), cdf.astype(np.float32), rates.astype(np.float32))
+def ask_moments(curator: Curator, of: ClassFeatures, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Noisy class means of a z and x - p [classes, width], of |z| - E|z| [classes, d], and the error of x - p [classes]."""
+    outcomes = of.rates[of.discrete] * (1.0 - of.rates[of.discrete])
+    width, spread = of.codec.width, NUMERIC * SPREAD
+    squared = NUMERIC**2 * of.square.sum() + spread**2 * (of.square - of.size**2).sum() + outcomes.sum()
+    radius = ROOM * math.sqrt(squared + HIDDEN * len(of.blocks))
+    features = joined(of.vector, spread * (abs(of.scores.scores) - of.size))
+    means, error = clipped_means(curator, of.codec.schema, MOMENTS, sigma, features, radius, of.counts)
+    return means[:, np.argsort(of.order)], means[:, width:] / spread, error
 
 
-def one_way(
-    numeric: np.ndarray, edges: np.ndarray, blocks: list[tuple[int, int]], sigma: float, max_rows: int
-) -> Counts:
-    """Counts of the cells of every numeric coordinate and of the outcomes of every discrete block (start, size)."""
-    starts, sizes = (np.asarray([block[i] for block in blocks], int) for i in range(2))
-    cells = joined(
-        Cuts(numeric, tuple(edges[:, 1:-1]), np.full(len(numeric), -1)),
-        Outcomes(starts, sizes),
-    )
-    counted = (*([edges.shape[1] - 1] * len(numeric)), *(max(int(size), 2) for size in sizes))
-    return Counts.of_cliques(cells, counted, [(node,) for node in range(len(counted))], sigma, max_rows)
+def ask_cells(curator: Curator, of: ClassFeatures, sigma: float) -> list[Histograms]:
+    """For every class the noisy shares of the columns' cells, merged into as many as an average class can tell apart."""
+    marginals, d, schema = of.scores.marginals, len(of.numeric), of.codec.schema
+    noise = sigma * math.sqrt(d)
+    most = min(interval_count(float(of.counts.mean()), noise), MOST_CELLS // max(d, 1), marginals.edges.shape[1] - 1)
+    size = max(2, most)
+    kept = np.stack([merged(own, size) for own in marginals.cdf])
+    cells = joined(Label(), cuts(of.numeric, of.scores.flags, np.take_along_axis(marginals.edges, kept, axis=1)))
+    cliques: list[Clique] = [(0, j + 1) for j in range(d)]
+    sizes = (of.classes, *([size] * d))
+    question = Counts.of_cliques(cells, sizes, cliques, sigma, schema.max_rows_per_unit, share=True)
+    counted = np.stack(curator.ask(CELLS, question).value, axis=1)
+    total = np.maximum(counted.sum(axis=2), noise * math.sqrt(size))  # rows whose value is not missing
+    latent = ndtri(np.clip(np.take_along_axis(marginals.cdf, kept, axis=1), 1e-9, 1.0 - 1e-9))
+    return [
+        Histograms(own / rows[:, None], noise / rows[:, None], latent, of.scores.group)
+        for own, rows in zip(counted, total, strict=True)
+    ]
 
 
-def cell_count(rows: float, deviation: float) -> int:
-    """As many cells as keep a cell's count near the square of its noise: finer cells would be noise."""
-    return int(np.clip(math.sqrt(rows / deviation), 4, 32))
+def merged(cdf: np.ndarray, size: int) -> np.ndarray:
+    """Which edges of a column's cells stay when only `size` cells are wanted: those nearest to equal shares."""
+    if len(cdf) - 1 <= size:
+        return np.arange(len(cdf))
+    inner = np.abs(cdf[None, 1:-1] - np.linspace(0.0, 1.0, size + 1)[1:-1, None]).argmin(axis=1) + 1
+    return np.concatenate([[0], inner, [len(cdf) - 1]])
 
 
-def ask_moments(
-    curator: Curator, codec: Codec, marginals: Marginals, counts: np.ndarray, plan: Plan
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shrunken class means of v, class variances of v, and the standard error of the means."""
-    numeric, width = marginals.numeric, codec.width
-    norm = math.sqrt(len(numeric) * (1.0 + 2.0 * SECOND_MOMENT**2) + 0.5 * (width - len(numeric)) + 1e-9)
-
-    by_unit = codec.schema.unit is not None
-    weight = (
-        0.25 * norm if by_unit else 0.0
-    )  # of a constant that counts units per class, where rows are averaged per unit
-
-    own = Places(numeric)
-    vector = joined(Places(), SECOND_MOMENT * (own * own - 1.0), Constant(np.asarray([weight]))) / norm
-    sigma = plan.parameters["noise"][MOMENTS]
-    released = curator.ask(MOMENTS, Sums.by_class(vector, codec.class_count, sigma, average=by_unit)).value
-    sums = released[:, :-1]
-    if by_unit:
-        counts = np.maximum(released[:, -1] * norm / weight, 1.0)
-    error = sigma * norm / counts[:, None]
-    means = sums * norm / counts[:, None]
-    first = garrote(means[:, :width], error)
-    second = garrote(means[:, width:] / SECOND_MOMENT, error / SECOND_MOMENT, strength=2.0)
-    variance = np.ones((len(counts), width))
-    variance[:, numeric] = np.clip(1.0 + second - first[:, numeric] ** 2, 0.05, 6.0)
-    return first, variance, error
+def margins(
+    of: ClassFeatures, moments: tuple[np.ndarray, np.ndarray, np.ndarray], cells: list[Histograms] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]."""
+    first, second, error = moments
+    densities = class_densities(of, first[:, of.numeric] / NUMERIC, second, error / NUMERIC, cells)
+    shifts = first.copy()
+    for start, size in of.blocks:
+        if size > 1:  # shares add up to 1, so that their shifts add up to nothing
+            block = slice(start, start + size)
+            shifts[:, block] -= shifts[:, block].mean(axis=1, keepdims=True)
+    rates = np.tile(of.rates, (of.classes, 1))
+    for c in range(of.classes):
+        rates[c, of.discrete] += shrink(shifts[c, of.discrete], error[c])
+    low, high = LEAST_RATIO * of.rates, 1.0 - LEAST_RATIO * (1.0 - of.rates)
+    for start, size in of.blocks:
+        block = slice(start, start + size)
+        rates[:, block] = np.clip(rates[:, block], low[block], high[block] if size == 1 else None)
+        if size > 1:
+            rates[:, block] /= rates[:, block].sum(axis=1, keepdims=True)
+    return densities, rates
 
 
-def starting_point(
-    heads: Heads, marginals: Marginals, moments: tuple[np.ndarray, np.ndarray, np.ndarray] | None, classes: int
-) -> Start:
-    """Where the generator starts: released class moments as locations and scales of the latent y."""
-    rates, scales = marginals.rates.astype(np.float64), marginals.scales.astype(np.float64)
-    if moments is None:
-        moments = np.zeros((classes, heads.width)), np.ones((classes, heads.width)), np.full((classes, 1), 0.5)
-    first, variance, error = moments
-    location = first.copy()
-    rate = np.clip(
-        rates + scales * first, 0.25 * np.minimum(rates, 1.0 - rates), 1.0 - 0.25 * np.minimum(rates, 1.0 - rates)
-    )
-    threshold = ndtri(1.0 - rates)
-    binary, onehot = heads.coordinates("binary"), heads.coordinates("onehot")
-    location[:, binary] = (threshold - ndtri(1.0 - rate))[:, binary]
-    location[:, onehot] = np.log(rate)[:, onehot]
-    signal = np.maximum((first**2).mean(axis=1, keepdims=True), 1e-3)
-    tether = np.maximum(np.sqrt(signal * error**2 / (signal + error**2)), 0.01)
-    return Start(location, 0.5 * np.log(variance), tether, rates, scales, threshold, np.ones((classes, 1)))
-
-
-def garrote(values: np.ndarray, error: np.ndarray, strength: float = 1.0) -> np.ndarray:
-    """Non-negative garrote: what does not stand out from its noise goes to zero, what does is hardly changed."""
-    return values * np.maximum(0.0, 1.0 - strength * error**2 / np.maximum(values**2, 1e-12))
+def class_densities(
+    of: ClassFeatures, first: np.ndarray, second: np.ndarray, error: np.ndarray, cells: list[Histograms] | None
+) -> np.ndarray:
+    """Latent densities [classes, d, grid] from noisy means of z and |z| - E|z| [classes, d], and from cells if there are any."""
+    if len(of.numeric) == 0:
+        return np.zeros((of.classes, 0, len(LATENT)))
+    means, deviation = deviations(first, error, of.weight, of.scores.group)
+    sizes, more = deviations(second, error / SPREAD, of.weight, of.scores.group)
+    known = np.stack([means + deviation, of.size + sizes + more], axis=1)
+    each = [None] * of.classes if cells is None else cells
+    return np.stack([latent_densities(own, of.score, shape) for own, shape in zip(known, each, strict=True)])

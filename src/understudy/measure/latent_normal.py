@@ -1,85 +1,37 @@
-"""From noisy class moments to a class-conditional latent normal: shrinkage, covariances, calibration. All post-processing.
+"""A class-conditional latent normal from class moments: densities, correlations, calibration. All post-processing.
 
-Noisy means of z and |z| are believed as far as they stand out from their noise (empirical Bayes): first those of all classes
-together, then each class's deviation from them, so that what noise hides looks alike in all classes. Per class and numeric
-column the latent density starts as the N(m, s^2) with these moments and is then bent towards the noisy class histogram by
-James-Stein shrinkage, where a histogram stands out from its noise. Covariances keep the part of their spectrum that stands out
-from the edge 2 s sqrt(D) of the noise's spectrum (as in the shrinkage of singular values, Gavish and Donoho 2017), pooled
-first, each class's deviation after. Latent correlations are then corrected by simulation until the *rows* show the released
-covariances (NORTA, Cario and Nelson 1997).
+Per class and numeric column the latent density starts as the N(m, s^2) with the believed means of z and |z| and is then bent
+towards the noisy class histogram, where this stands out from its noise (`understudy.measure.shrinkage`). Latent correlations
+are corrected by simulation until the *rows* show the released covariances (NORTA, Cario and Nelson 1997).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from understudy.measure.shrinkage import shrink
+
 LATENT = np.linspace(-4.0, 4.0, 161)  # grid of the latent axis on which densities live
 STEP = float(LATENT[1] - LATENT[0])
 SIMULATED = 4000
-NEIGHBOURS = 50  # columns of a group so large may be neighbours
 RIDGE = 5e-3  # how hard a density resists being tilted
 Array = np.ndarray
 
 
-def energy(count: int) -> float:
-    """Two-sigma upper bound on the energy of `count` unit-variance noise coordinates."""
-    return float(count + 2.0 * np.sqrt(2.0 * count))
+def standard_weights() -> Array:
+    """[grid]: the standard normal distribution on the latent axis."""
+    density = np.exp(-(LATENT**2) / 2.0)
+    return np.asarray(density / density.sum())
 
 
-def james_stein(residual: Array, variance: Any, count: int) -> Array:
-    """Factor per row that shrinks residuals whose energy could be noise."""
-    found = np.maximum((residual**2).sum(axis=-1, keepdims=True), 1e-12)
-    return np.maximum(0.0, 1.0 - energy(count) * variance / found)
-
-
-class Observed(NamedTuple):
-    """Noisy means of z and |z| - E|z| per column, with their errors."""
-
-    first: Array  # [d]
-    second: Array  # [d]
-    first_error: float
-    second_error: float
-
-
-class Cells(NamedTuple):
-    """Noisy shares of a column's cells."""
+class Histograms(NamedTuple):
+    """Noisy shares of every numeric column's cells in one class."""
 
     shares: Array  # [d, cells]
     error: Array  # [d, 1]
     edges: Array  # [d, cells + 1], on the latent axis
-    group: Array  # [d], columns that share a distribution
-
-
-def neighbourly(values: Array, variance: float, group: Array) -> Array:
-    """Noisy values of all columns, without what could be noise (empirical Bayes).
-
-    Columns of a large group in the schema's order are often neighbours: samples of a signal, pixels, bands of a spectrum. Noise
-    is independent, so what neighbours share is signal. With signal covariance r rho^|i - j|, r and rho from the values
-    themselves, the best linear estimate of the signal is K (K + v I)^-1 values; without neighbours it is r / (r + v) values.
-    """
-    found = np.zeros_like(values)
-    large = np.bincount(group)[group] >= NEIGHBOURS
-    for own in [np.flatnonzero(~large), *(np.flatnonzero(group == number) for number in np.unique(group[large]))]:
-        x = values[own]
-        if len(own) == 0:
-            continue
-        signal = max(float((x**2).mean()) - variance, 0.0)
-        alike = float((x[1:] * x[:-1]).mean()) if large[own[0]] else 0.0
-        if alike <= 3.0 * (signal + variance) / np.sqrt(len(own)):
-            found[own] = signal / max(signal + variance, 1e-12) * x
-            continue
-        signal = max(signal, alike)
-        distance = np.abs(np.subtract.outer(np.arange(len(own)), np.arange(len(own))))
-        smooth = signal * min(alike / signal, 0.97) ** distance
-        found[own] = smooth @ np.linalg.solve(smooth + variance * np.eye(len(own)), x)
-    return found
-
-
-def believed(observed: Observed, expected: Array, group: Array) -> Array:
-    """[2, d] moments E z and E|z| that noise leaves to be believed, drawn towards those of a standard normal latent."""
-    first = neighbourly(observed.first, observed.first_error**2, group)
-    return np.stack([first, expected + neighbourly(observed.second, observed.second_error**2, group)])
+    group: Array  # [d], columns with the same number are alike
 
 
 def normal_densities(moments: Array, score: Array) -> Array:
@@ -90,13 +42,20 @@ def normal_densities(moments: Array, score: Array) -> Array:
     cost = (weights @ score - moments[0]) ** 2 + (weights @ np.abs(score) - moments[1]) ** 2
     # Where spreads leave no trace in |z| (a column far to one side) the plainest normal is taken.
     cost += 1e-3 * (mean**2 / 9.0 + np.log(scale) ** 2)[:, None]
-    return weights[cost.argmin(axis=0)]
+    return np.asarray(weights[cost.argmin(axis=0)])
 
 
-def latent_densities(moments: Array, score: Array, cells: Cells) -> Array:
-    """[d, grid] densities on the latent axis: normal, bent towards the cells and tilted back to the moments."""
-    bent = bend(normal_densities(moments, score), cells.shares, cells.error, cells.edges, cells.group)
-    return tilt(bent, np.stack([score.T, np.abs(score.T)]), moments)
+def latent_densities(moments: Array, score: Array, cells: Histograms | None) -> Array:
+    """[d, grid] densities on the latent axis with E z and E|z| as in `moments`: normal, bent towards the cells, tilted back."""
+    density = normal_densities(moments, score)
+    if cells is not None:
+        density = bend(density, cells)
+    return tilt(density, np.stack([score.T, np.abs(score.T)]), moments)
+
+
+def by_row(residuals: Array, error: Array) -> Array:
+    """Every column's residuals [d, cells] shrunk by themselves: one column's shape says nothing about another's."""
+    return np.stack([shrink(row, noise) for row, noise in zip(residuals, error, strict=True)])
 
 
 def tilt(density: Array, features: Array, wanted: Array) -> Array:
@@ -138,33 +97,21 @@ def tilt(density: Array, features: Array, wanted: Array) -> Array:
     return tilted
 
 
-def bend(density: Array, cells: Array, error: Array, edges: Array, group: Array) -> Array:
+def bend(density: Array, cells: Histograms) -> Array:
     """Densities whose cell shares move towards noisy ones as far as these stand out from their noise."""
-    if cells.shape[1] == 0:
-        return density
-    where = np.stack([np.clip(np.searchsorted(e, LATENT, side="right") - 1, 0, len(e) - 2) for e in edges])
-    held = np.stack([np.bincount(w, p, minlength=cells.shape[1]) for w, p in zip(where, density, strict=True)])
-    residual = np.where(held > 0, cells - held, 0.0)
-    # Columns that share a distribution are heard together first: the noise on their mean residual is that much smaller.
-    count = np.bincount(group)
-    mean = np.stack([np.bincount(group, column) for column in residual.T], axis=1) / count[:, None]
-    mean_error = np.sqrt(np.bincount(group, error[:, 0] ** 2))[:, None] / count[:, None]
-    common = (james_stein(mean, mean_error**2, cells.shape[1] - 1) * mean)[group]
-    kept = james_stein(residual - common, error**2, cells.shape[1] - 1) * (residual - common)
-    alone = count[group][:, None] == 1  # then both are the same residual
-    wanted = np.maximum(held + common + np.where(alone, 0.0, kept), 0.0)
-    ratio = wanted / np.maximum(held, 1e-9)
-    bent = density * np.take_along_axis(ratio, where, axis=1)
-    return bent / np.maximum(bent.sum(axis=1, keepdims=True), 1e-12)
-
-
-def spectral(matrix: Array, error: float, mask: Array) -> Array:
-    """The part of a symmetric matrix whose eigenvalues stand out from noise of standard deviation `error` per entry."""
-    values, vectors = np.linalg.eigh(matrix * mask)
-    edge = 2.0 * error * np.sqrt(len(matrix))
-    kept = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0))
-    some = kept != 0.0
-    return ((vectors[:, some] * kept[some]) @ vectors[:, some].T) * mask
+    where = np.stack([np.clip(np.searchsorted(e, LATENT, side="right") - 1, 0, len(e) - 2) for e in cells.edges])
+    size = cells.shares.shape[1]
+    held = np.stack([np.bincount(w, p, minlength=size) for w, p in zip(where, density, strict=True)])
+    residual = np.where(held > 0, cells.shares - held, 0.0)
+    # Columns that are alike are heard together first: the noise on their mean residual is that much smaller.
+    count = np.bincount(cells.group)
+    mean = np.stack([np.bincount(cells.group, column) for column in residual.T], axis=1) / count[:, None]
+    noise = np.sqrt(np.bincount(cells.group, cells.error[:, 0] ** 2))[:, None] / count[:, None]
+    common = by_row(mean, noise)[cells.group]
+    alone = count[cells.group][:, None] == 1  # then both are the same residual
+    wanted = held + common + np.where(alone, 0.0, by_row(residual - common, cells.error))
+    bent = density * np.take_along_axis(np.maximum(wanted, 0.0) / np.maximum(held, 1e-9), where, axis=1)
+    return np.asarray(bent / np.maximum(bent.sum(axis=1, keepdims=True), 1e-12))
 
 
 def correlation(matrix: Array, least: float = 2e-3) -> Array:
@@ -254,7 +201,7 @@ def target_mask(width: int, blocks: list[Block]) -> Array:
     number = np.arange(width)
     for block in blocks:
         number[block.start : block.start + block.size] = block.start
-    return (number[:, None] != number[None, :]).astype(np.float64)
+    return np.asarray(number[:, None] != number[None, :], np.float64)
 
 
 def show(scores: Array, offset: Array, table: Array, score: Array, numeric: Array, blocks: list[Block]) -> Array:

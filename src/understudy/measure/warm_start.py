@@ -1,71 +1,114 @@
-"""Where a trained generator starts: class moments, or in a table with few rows what `understudy.measure.few_rows` can tell.
+"""The warm start of generators that train: one-way marginals, then class moments as locations and scales of their latent values.
 
-Methods that train (teachers, gradients) refine a start that was paid for. Second moments of a class with a few dozen rows
-are noise, and so are first moments that are all asked at the price of the whole row; `few_rows` asks for less and believes
-only what stands out. The plan is the same in both cases: one answer called "class moments".
+Methods that train (teachers, gradients) refine a start that was paid for:
+
+    column cells 1, 2, column marginals    `understudy.measure.one_way`
+    class moments                          `understudy.measure.class_moments`; of a table with few rows class means alone
+
+Which of the two the last answer asks for is the rule of `understudy.measure.which_questions`; the plan is the same in both
+cases.
 """
 
 import math
+from collections.abc import Mapping
 
+import dp_accounting as dpa
 import numpy as np
 from scipy.special import ndtri
 
 from understudy.accounting import Plan
-from understudy.measure.class_features import Embedding
-from understudy.measure.class_moments import MOMENTS, ask_marginals, ask_moments, level, starting_point
-from understudy.measure.few_rows import ask_margins, few_rows
+from understudy.measure.class_moments import MOMENTS, NUMERIC, ClassFeatures, ask_moments, margins
+from understudy.measure.few_rows import ask_means
 from understudy.measure.latent_normal import LATENT
-from understudy.measure.marginals import Marginals
-from understudy.measure.one_way import ask_footing, wide
+from understudy.measure.marginals import Marginals, NormalScores, normal_scores
+from understudy.measure.one_way import announce_one_way, ask_one_way
+from understudy.measure.which_questions import few_rows, size_note
 from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 from understudy.private import Curator
-from understudy.schema import Codec
+from understudy.recipe import Announced
+from understudy.schema import Codec, Schema
 
-LEVEL_NAMES = (level(0), level(1), level(2))
-LEAST_RATE = np.float32(0.002)  # scores count from overall rates, which must not be 0 or 1
-TETHER = 0.05  # how far training may move what stood out from the noise
+DETAIL = "locations, scales and rates per class; with few rows, means alone"
+LEAST_RATE = 0.002  # networks count scores from overall rates, which must not be 0 or 1
+LEAST_VARIANCE = 0.05
+PRIOR_DEVIATION = 0.05  # how far training may move what stood out from the noise in a table with few rows
+LEAST_DEVIATION = 0.01
+
+
+def announce_start(schema: Schema, marginals: float, moments: float) -> list[Announced]:
+    """The answers above: half of the weight of the marginals is for cutting. Moments are left out where they have no weight."""
+    one_way = announce_one_way(schema, 0.5 * marginals, 0.5 * marginals) if marginals else []
+    return [*one_way, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else one_way
+
+
+def products_noise(noise: Mapping[str, float]) -> float:
+    """The noise multiplier that products would have if half of the answer about moments went to them."""
+    return math.sqrt(2.0) * noise[MOMENTS]
+
+
+def start_note(schema: Schema, noise: Mapping[str, float]) -> list[str]:
+    """For the plan: which questions the start asks, as far as public values tell."""
+    return size_note(schema, products_noise(noise)) if MOMENTS in noise else []
 
 
 def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
     """Column marginals, and locations and scales of every class where the plan pays for moments; from then on rows are seen
     through the marginals.
     """
-    rows, noise, moments = float(counts.sum()), plan.parameters["noise"], None
-    if MOMENTS in noise and small(codec, rows, noise[MOMENTS]):
-        marginals, start = small_start(curator, codec, counts, plan)
-        curator.see(marginals.row_map)
-        return marginals, start
-    marginals = ask_marginals(curator, codec, rows, codec.schema.max_rows_per_unit, plan)
+    rows = float(counts.sum())
+    found = ask_one_way(curator, codec, rows, plan, share=True)
+    scores = normal_scores(found.nodes, found.masses, found.groups, codec.width, found.deviation)
+    marginals = scores.marginals
+    marginals = marginals._replace(rates=np.clip(marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE))
+    start = public_start(Heads.of(codec.blocks, codec.width), marginals, codec.class_count)
+    if MOMENTS in plan.parameters["noise"]:
+        start = ask_class_start(curator, codec, scores._replace(marginals=marginals), counts, plan, start)
     curator.see(marginals.row_map)
-    if MOMENTS in noise:
-        moments = ask_moments(curator, codec, marginals, counts, plan)
-    return marginals, starting_point(Heads.of(codec.blocks, codec.width), marginals, moments, codec.class_count)
+    return marginals, start
 
 
-def small(codec: Codec, rows: float, noise: float) -> bool:
-    """Whether products of columns would be noise if half of the answer went to them. Wide tables have too little of their own in
-    the marginals that small ones are asked for.
-    """
-    products = math.sqrt(2.0) * noise
-    return codec.class_count > 1 and not wide(codec.schema) and few_rows(codec.width, rows, products)
-
-
-def small_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
-    """One look at the class means; what does not stand out from its noise is the same in all classes."""
+def ask_class_start(
+    curator: Curator, codec: Codec, scores: NormalScores, counts: np.ndarray, plan: Plan, start: Start
+) -> Start:
+    """The start with every class's own locations and scales."""
     noise = plan.parameters["noise"]
     counts = np.maximum(counts, noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit)
-    footing = ask_footing(curator, codec, float(counts.sum()), plan, LEVEL_NAMES)
-    rates = np.clip(footing.marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE)
-    marginals = footing.marginals._replace(rates=rates)
-    own = Embedding(codec, footing._replace(marginals=marginals), counts)
-    densities, rates = ask_margins(curator, own, noise, noise[LEVEL_NAMES[-1]], [MOMENTS])
-    start = starting_point(own.heads, marginals, None, codec.class_count)
+    features = ClassFeatures(codec, scores, counts)
+    if few_rows(codec.width, float(counts.sum()), products_noise(noise), codec.class_count):
+        densities, rates = ask_means(curator, features, noise, [MOMENTS])
+        prior_deviation = np.full_like(start.prior_deviation, PRIOR_DEVIATION)
+    else:
+        first, second, error = ask_moments(curator, features, noise[MOMENTS])
+        densities, rates = margins(features, (first, second, error), None)
+        unit = np.where(features.heads.coordinates("numeric"), NUMERIC, start.scales)
+        signal = np.maximum(((rates - features.rates) / unit) ** 2, 0.0)
+        signal[:, features.numeric] = (densities @ LATENT) ** 2
+        size = np.maximum(signal.mean(axis=1, keepdims=True), 1e-3)
+        error = (error / NUMERIC)[:, None]
+        prior_deviation = np.maximum(np.sqrt(size * error**2 / (size + error**2)), LEAST_DEVIATION)
     location, log_scale = start.location.copy(), start.log_scale.copy()
     mean = densities @ LATENT
-    spread = np.sqrt(np.maximum(densities @ LATENT**2 - mean**2, 0.05))
-    location[:, own.numeric], log_scale[:, own.numeric] = mean, np.log(spread)
-    binary, onehot = own.heads.coordinates("binary"), own.heads.coordinates("onehot")
+    spread = np.sqrt(np.maximum(densities @ LATENT**2 - mean**2, LEAST_VARIANCE))
+    location[:, features.numeric], log_scale[:, features.numeric] = mean, np.log(spread)
+    binary, onehot = features.heads.coordinates("binary"), features.heads.coordinates("onehot")
     location[:, binary] = (start.threshold - ndtri(1.0 - rates))[:, binary]
     location[:, onehot] = np.log(rates)[:, onehot]
-    return marginals, start._replace(location=location, log_scale=log_scale, tether=np.full_like(start.tether, TETHER))
+    return start._replace(location=location, log_scale=log_scale, prior_deviation=prior_deviation)
+
+
+def public_start(heads: Heads, marginals: Marginals, classes: int) -> Start:
+    """All classes alike, as the marginals say: what is known before class moments."""
+    rates = marginals.rates.astype(np.float64)
+    location = np.tile(np.where(heads.coordinates("onehot"), np.log(rates), 0.0), (classes, 1))
+    nothing = np.zeros((classes, heads.width))
+    prior_deviation = np.full((classes, 1), 0.5)
+    return Start(
+        location,
+        nothing,
+        prior_deviation,
+        rates,
+        marginals.scales.astype(np.float64),
+        ndtri(1.0 - rates),
+        np.ones((classes, 1)),
+    )

@@ -1,0 +1,159 @@
+"""Cells: where they are cut, which hold a single value, how they are grouped, tails."""
+
+import numpy as np
+import pytest
+
+from understudy.measure.cells import (
+    Grouping,
+    Node,
+    cell_map,
+    distribution,
+    estimate,
+    first_edges,
+    group,
+    interval_count,
+    neighbours,
+    recut,
+    single_values,
+    snap,
+    with_edges,
+)
+from understudy.measure.marginals import released_marginals
+from understudy.measure.tails import with_tails
+from understudy.private.mapping import Block, apply
+
+
+def counted(node: Node, values: np.ndarray) -> np.ndarray:
+    rows = np.asarray(values, np.float32)[:, None]
+    cell = apply(cell_map([node], None), Block(rows, np.zeros(len(rows), np.int32)))[:, 1]
+    return np.bincount(cell, minlength=node.size).astype(float)
+
+
+def column(step: float = 0.0, zero: float | None = None) -> Node:
+    return with_edges(Node("x", 0, 0, edges=np.zeros(1), step=step), first_edges(step, zero))
+
+
+def test_missing_values_are_an_outcome_of_their_own() -> None:
+    rows = np.array([[0.5, 1.0], [0.5, 0.0]], np.float32)
+    node = Node("x", 0, 2, edges=np.array([0.0, 0.4, 1.0]), missing=1)
+    assert apply(node.cell(None), Block(rows, np.zeros(2, np.int32))).tolist() == [[0], [2]]
+
+
+def test_whole_numbers_are_cut_half_way_and_held_alone() -> None:
+    np.testing.assert_allclose(
+        snap(np.array([0.0, 0.0101, 0.0102, 0.5, 1.0]), 0.001), [-0.0005, 0.0005, 0.0105, 0.5005, 1.0005]
+    )
+    edges = snap(np.linspace(0, 1, 9), 1.0 / 3.0)
+    assert single_values(edges, 1.0 / 3.0).all()
+    base, span = Node("x", 0, 4, edges=edges, step=1.0 / 3.0).interval()
+    np.testing.assert_allclose(base, np.arange(4) / 3.0)
+    assert not span.any()
+
+
+def test_bounds_and_zero_are_cells_of_their_own() -> None:
+    """The 32-bit numbers 0, 1/3 and 1, and their neighbours, which are in other cells; drawn rows have the value itself."""
+    zero = np.float32(1.0 / 3.0)
+    node = column(zero=1.0 / 3.0)
+    for value in (np.float32(0.0), zero, np.float32(1.0)):
+        close = [v for v in (np.nextafter(value, np.float32(2)), np.nextafter(value, np.float32(-1))) if 1e-12 < v <= 1]
+        own, *others = (int(np.flatnonzero(counted(node, np.array([v])))[0]) for v in (value, *close))
+        assert own not in others
+        base, span = node.interval()
+        assert span[own] == 0.0 and np.float32(base[own]) == value
+
+
+def test_a_value_many_rows_share_becomes_a_cell_of_its_own() -> None:
+    """Half of the rows at 40 of 1..99, the others anywhere: after two cuts 40 is alone, as is every number once cells suffice."""
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(20_000) < 0.5, 39, rng.integers(0, 99, 20_000)) / 98.0
+    for intervals, all_single in ((24, False), (99, True)):
+        node = column(step=1.0 / 98.0)
+        for _ in range(2):
+            node = recut(node, counted(node, values), intervals)
+        base, span = node.interval()
+        assert np.isclose(base[span == 0.0] * 98.0, 39.0).any()
+        assert (span == 0.0).all() == all_single
+        assert node.size <= intervals + 2
+
+
+def test_recut_finds_a_narrow_column_in_wide_bounds() -> None:
+    """A standard normal within bounds of +-1,000: after two cuts the middle cells are narrower than a standard deviation."""
+    values = np.random.default_rng(0).normal(size=20_000) / 2_000 + 0.5
+    node = column()
+    for _ in range(3):
+        node = recut(node, counted(node, values), 32)
+        assert node.share is not None and abs(node.share.sum() - 1.0) < 1e-9
+        assert node.edges is not None and (np.diff(node.edges) > 0.0).all()
+    assert np.sort(np.diff(node.edges))[:20].max() < 1.0 / 2_000
+
+
+def test_cells_grow_with_rows_and_budget() -> None:
+    assert interval_count(40_000.0, 16.0) == 100
+    assert interval_count(40_000.0, 4.0) == 200 == interval_count(40_000.0, 0.16)
+    assert interval_count(700.0, 100.0) == 5
+    assert interval_count(0.0, 1e9) == 4
+
+
+def test_counts_are_believed_only_above_their_noise() -> None:
+    node = Node("x", 0, 4, edges=np.linspace(0, 1, 5), share=np.full(4, 0.25))
+    np.testing.assert_allclose(
+        estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1.0), [400, 100, 300, 200], rtol=0.01
+    )
+    drowned = estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1e3)
+    np.testing.assert_allclose(drowned, 250.0, atol=10.0)
+
+
+def test_few_values_stay_themselves_and_many_are_merged_around_the_heavy_ones() -> None:
+    """The rule by mass alone put sixteen values into seven cells whatever the budget."""
+    mass = np.array([1, 2, 3, 5, 5, 8, 10, 15, 320, 220, 40, 30, 160, 50, 20, 12], float)
+    node = Node("education-num", 0, 16, edges=(np.arange(17) - 0.5) / 15.0, step=1.0 / 15.0)
+    assert group(node, mass, 16, 1.0).cells == 16
+    cell = neighbours(mass, 7)
+    assert cell.max() <= 6 and (np.diff(cell) >= 0).all()
+    assert (cell == cell[8]).sum() <= 2 and cell[9] != cell[8] and cell[12] not in (cell[9], cell[8])
+
+
+def test_tails_are_short_in_wide_bounds_and_left_alone_in_tight_ones() -> None:
+    edges, mass = with_tails(np.array([0.0, 0.49, 0.5, 0.51, 1.0]), np.array([0.01, 0.49, 0.49, 0.01]), 0.0)
+    share = np.concatenate([[0.0], np.cumsum(mass)])
+    assert (np.diff(edges) >= 0).all() and (mass >= 0).all() and mass.sum() == pytest.approx(1.0)
+    drawn = np.interp(np.linspace(0, 1, 100_001), share, edges)
+    assert np.quantile(drawn, 0.001) > 0.47 and drawn.std() < 0.02
+    tight, same = with_tails(np.linspace(0, 1, 5), np.full(4, 0.25), 0.0)
+    np.testing.assert_allclose((tight, np.r_[0, same]), (np.linspace(0, 1, 5), [0, 0.25, 0.25, 0.25, 0.25]))
+
+
+def test_distribution_functions_hold_atoms_and_rates() -> None:
+    numeric, town = column(), Node("town", 1, 3, onehot=True)
+    numeric = recut(numeric, counted(numeric, np.r_[np.zeros(200), np.linspace(0.01, 0.99, 700), np.ones(100)]), 16)
+    mass = counted(numeric, np.r_[np.zeros(200), np.linspace(0.01, 0.99, 700), np.ones(100)])
+    marginals = released_marginals([numeric, town], [mass, np.array([900.0, 100.0, 0.0])], 4, 0.01)
+    drawn = marginals.from_uniform(np.tile(np.linspace(0, 1, 1001, dtype=np.float32)[:, None], (1, 4)))[:, 0]
+    assert abs((drawn == 0.0).mean() - 0.2) < 0.01 and abs((drawn == 1.0).mean() - 0.1) < 0.01
+    np.testing.assert_allclose(marginals.rates[1:], [0.9, 0.1, 0.0025], atol=0.003)
+    seen = apply(marginals.row_map, Block(np.zeros((1, 4), np.float32), np.zeros(1, np.int32)))
+    np.testing.assert_allclose(seen[0, 0], -1.28, atol=0.01)  # the middle of the first fifth
+
+
+def test_grouped_cells_are_those_of_the_outcomes() -> None:
+    """Neighbours are compared with fewer edges, other groupings looked up: both say what the outcome's own cell is."""
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.random(200), np.arange(200) % 10 == 0], axis=1).astype(np.float32)
+    block = Block(rows, np.zeros(200, np.int32))
+    for missing in (None, 1):
+        node = Node("x", 0, 8, edges=np.linspace(0, 1, 9), missing=missing)
+        outcome = apply(node.cell(None), block)[:, 0]
+        for cells in ([0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 0, 1, 2, 2, 0, 1]):
+            cell = np.asarray(cells if missing is None else [0, *(c + 1 for c in cells)])
+            np.testing.assert_array_equal(
+                apply(node.cell(Grouping(cell, int(cell.max()) + 1)), block)[:, 0], cell[outcome]
+            )
+
+
+def test_shares_end_at_one_and_never_above():
+    """A sum of all cells that rounds below the last partial sum gave a share above 1, whose normal score is NaN."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        shares = distribution(rng.lognormal(0.0, 3.0, size=(3, 97)))
+        assert (shares[:, 0] == 0.0).all() and (shares[:, -1] == 1.0).all()
+        assert (shares <= 1.0).all() and (np.diff(shares, axis=1) >= 0.0).all()
