@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from understudy.accounting import epsilon
-from understudy.private.answers.sums import clipped_rows, on_grid, per_unit_and_group
-from understudy.private.noise import SecureNoise
+from understudy.private.answers import categories, products, sums
+from understudy.private.answers.sums import LENGTH, per_unit_and_group
+from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.questions import ColumnBounds, ColumnCategories, Counts, Sums, class_counts
 from understudy.questions.bounds import NUMBERS, covering
 from understudy.questions.row_maps import Cuts, Places
-from understudy.questions.sums import GRID
+from understudy.questions.sums import FINE, SUM_GRID, WEIGHT
 from understudy.schema import Column, Schema
 
 from ..wall import NoNoise, ask, ask_cells
@@ -53,26 +54,41 @@ def test_noisy_sum_moves_by_at_most_the_grid_when_a_unit_leaves(case, average):
         noise = NoNoise()
         question = Sums.by_class(Places(), 2, 1.0, average=average)
         value = ask(question, rows[keep], classes[keep], units[keep], noise)
-        assert noise.scales == [GRID * 1.0]
-        return np.rint(value * GRID).astype(np.int64)
+        assert noise.scales == [SUM_GRID * 1.0]
+        return np.rint(value * SUM_GRID).astype(np.int64)
 
     moved = total(np.ones(len(rows), bool)) - total(stay)
-    assert (moved.astype(object) ** 2).sum() <= GRID**2
+    assert (moved.astype(object) ** 2).sum() <= SUM_GRID**2
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 8).flatmap(lambda n: vectors(n, 4)))
 def test_grid_vectors_never_exceed_norm_one(rows):
-    alone = on_grid(np.array(rows))
-    owned = on_grid(clipped_rows(np.array(rows)), np.arange(len(rows)))
-    for steps in (alone, owned):
-        assert (steps.astype(np.int64).astype(object) ** 2).sum(axis=1).max() <= GRID**2
+    with np.errstate(all="ignore"):
+        steps = sums.on_grid(np.array(rows))
+        alone = steps * sums.weights(sums.lengths(steps))[:, None]
+        pairs = [products.on_grid(np.array(rows), owner)[0] for owner in (None, np.arange(len(rows)))]
+    for steps, grid in ((alone, SUM_GRID), *((pair, products.PRODUCT_GRID) for pair in pairs)):
+        assert (steps.astype(np.int64).astype(object) ** 2).sum(axis=1).max() <= grid**2
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(0, 1 << 26), min_size=1, max_size=6))
+def test_a_weight_is_the_largest_that_keeps_the_norm(steps):
+    """In whole numbers of any size: w |t| <= W F, and one more step would be too much, but for what rounding squares up costs."""
+    length = sums.lengths(np.asarray([steps], float))[0]
+    weight = int(sums.weights(np.asarray([length]))[0])
+    square = sum(step * step for step in steps)
+    assert weight * weight * square <= SUM_GRID**2
+    more = square + len(steps) * FINE**2 // LENGTH
+    assert weight == WEIGHT or (weight + 2) ** 2 * more > SUM_GRID**2
 
 
 def test_noisy_sum_without_clipping_is_caught():
     """Mutant: the clipped copy is made, the raw copy is summed."""
-    raw = np.full((1, 4), 3.0)
-    assert ((raw * GRID).astype(np.int64) ** 2).sum() > GRID**2 >= (on_grid(raw) ** 2).sum()
+    steps = sums.on_grid(np.full((1, 4), 3.0))
+    clipped, raw = (float(w) * steps for w in (sums.weights(sums.lengths(steps))[0], WEIGHT))
+    assert (raw**2).sum() > SUM_GRID**2 >= (clipped**2).sum()
 
 
 def test_noisy_sum_is_the_class_sum_up_to_the_grid():
@@ -81,18 +97,18 @@ def test_noisy_sum_is_the_class_sum_up_to_the_grid():
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
     found = ask(Sums.by_class(Places(), 4, 1.0), rows, classes)
     exact = np.stack([rows[classes == c].sum(axis=0) for c in range(4)])
-    assert np.abs(found - exact).max() < 20_000 / GRID
+    assert np.abs(found - exact).max() < 20_000 / FINE
 
 
 def test_rows_of_a_unit_are_added_before_clipping():
-    sums, classes, owner = per_unit_and_group(np.eye(3), np.array([0, 0, 1]), np.zeros(3, np.int64))
-    assert sums.tolist() == [[1, 1, 0], [0, 0, 1]]
+    summed, classes, owner = per_unit_and_group(np.eye(3), np.array([0, 0, 1]), np.zeros(3, np.int64))
+    assert summed.tolist() == [[1, 1, 0], [0, 0, 1]]
     assert classes.tolist() == [0, 1] and owner.tolist() == [0, 0]
 
 
 def test_averaged_rows_of_a_unit_weigh_one_in_all():
-    sums, _, _ = per_unit_and_group(np.ones((5, 1)), np.array([0, 0, 1, 1, 0]), np.array([0, 0, 0, 0, 1]), True)
-    assert sorted(sums.ravel()) == [0.5, 0.5, 1.0]
+    rows, classes, units = np.ones((5, 1)), np.array([0, 0, 1, 1, 0], np.int32), np.array([0, 0, 0, 0, 1])
+    assert ask(Sums.by_class(Places(), 2, 1.0, average=True), rows, classes, units).ravel().tolist() == [1.5, 0.5]
 
 
 def counted(question, classes, noise=None):
@@ -136,7 +152,7 @@ def test_counts_of_columns_move_by_at_most_one_cell_a_column(rows, cells):
 
 def test_bounds_cover_the_bulk_and_give_up_a_lone_outlier():
     values = np.concatenate([np.random.default_rng(0).uniform(10, 90, 5000), [1e12, -np.inf, np.nan]])
-    lower, upper = bounds_of(values, SecureNoise())
+    lower, upper = bounds_of(values, SeededNoise(0))  # noise that makes a range wider is part of the method, and rare
     assert 0 < lower <= 12 and 90 <= upper <= 130
 
 
@@ -166,6 +182,20 @@ def test_a_category_of_one_person_stays_unnamed():
     question = ColumnCategories(("x",), 5.0, 1e-6, 1)
     assert ask_cells(question, pd.DataFrame({"x": ["common"] * 2000 + ["only one"]}), KEYS) == ("common",)
     assert ask_cells(question, pd.DataFrame({"x": np.zeros(0, object)}), KEYS) == ()
+
+
+def test_texts_counted_share_by_share_are_those_counted_at_once(monkeypatch):
+    """However many passes there are; and no pass holds many more texts than it should."""
+    texts = [f"text {i % 400}" for i in range(3000)] + [f"rare {i}" for i in range(3000)] + ["long" * 300] * 99
+    frame = pd.DataFrame({"x": texts})
+    question = ColumnCategories(("x",), 1.0, 1e-6, 1)
+    whole = ask_cells(question, frame, KEYS)
+    held, inner = [], categories.start
+    monkeypatch.setattr(categories, "start", lambda *words: held.append(inner(*words)) or held[-1])
+    monkeypatch.setattr(categories, "MOST_TEXTS", 500)
+    assert ask_cells(question, frame, KEYS) == whole and not any("long" in text for text in whole)
+    sizes = [len(total) for total in held if total]
+    assert len(sizes) == 13 and sum(sizes) == 3400 and max(sizes) < 500  # 262 sd 16 each
 
 
 @pytest.mark.parametrize("sigma,delta,rows", [(3.0, 1e-6, 1), (20.0, 1e-8, 4), (1.0, 1e-5, 10)])

@@ -7,12 +7,14 @@ from understudy.questions import (
     ColumnCategories,
     ColumnKinds,
     Counts,
+    Distances,
     MarginalChoice,
     ModelChoice,
     Products,
     Sums,
     class_counts,
 )
+from understudy.questions.distances import Blocks
 from understudy.questions.row_maps import (
     Constant,
     Cosines,
@@ -71,7 +73,7 @@ STEPS = {
     Entry: Entry(Label(), RNG.random((CLASSES, 4))),
     Equals: Equals(CELLS, 2),
     Present: Present(CELLS),
-    OneHot: OneHot(OUTCOMES, 3),
+    OneHot: OneHot(Joined((OUTCOMES, CELLS)), np.asarray([3, 1, 5, 4, 1])),
     Scores: Scores(
         np.arange(3),
         np.tile(np.linspace(0, 1, 5, dtype=np.float32), (3, 1)),
@@ -90,7 +92,10 @@ STEPS = {
 MAP = Joined((Label(), CELLS, OUTCOMES))
 SIZES = (CLASSES, 5, 5, 5, 3, 2)
 CLIQUES = [(1,), (0, 2), (3, 4), (0, 1, 5)]
+BLOCKS = Blocks.of(np.arange(15) // 4, RNG.random(15))
+KNOWN = (*(np.full([SIZES[node] for node in clique], number) for number, clique in enumerate(CLIQUES)), BLOCKS)
 FAR = Places() * 3.0 - 1.0  # often longer than 1, so that clipping works
+SEEN = Joined((STEPS[OneHot] - 0.3, abs(STEPS[LookUp] - 0.5), Constant(np.asarray([0.1])))) / 3.0  # a function of cells
 
 # Questions about encoded rows.
 QUESTIONS = {
@@ -98,13 +103,21 @@ QUESTIONS = {
     "counts": Counts.of_cliques(MAP, SIZES, CLIQUES, 2.0, ROWS_PER_UNIT),
     "pooled counts": Counts(MAP, SIZES, (((1,), (2,), (3,)), ((4,),)), 0.7, ROWS_PER_UNIT),
     "shared counts": Counts(MAP, SIZES, (((1,), (2,), (3,)), ((0, 5),)), 3.0, ROWS_PER_UNIT, share=True),
+    "counts of unequal budgets": Counts.of_cliques(
+        MAP, SIZES, CLIQUES, 2.0, ROWS_PER_UNIT, budgets=(1.0, 0.2, 3.0, 0.7)
+    ),
+    "distances": Distances(MAP, SIZES, (*CLIQUES, (3, 4)), KNOWN, 2.0, ROWS_PER_UNIT),
+    "shared distances": Distances(MAP, SIZES, (*CLIQUES, (3, 4)), KNOWN, 2.0, ROWS_PER_UNIT, share=True),
+    "distances from blocks": Distances(MAP, SIZES, ((3, 4),), (BLOCKS,), 1.0, ROWS_PER_UNIT),
     "sums": Sums.by_class(FAR, CLASSES, 1.5),
     "averages": Sums.by_class(FAR, CLASSES, 1.5, average=True),
     "pooled sums": Sums(FAR, 1, 0.5),
     "sums by group": Sums(
         Places(np.arange(4)) - 0.5, 4, 1.0, Nearest(Cosines((3, 4, 1), 3), CENTRES, np.arange(4) % 2)
     ),
+    "sums of looked-up vectors": Sums.by_class(SEEN, CLASSES, 1.5),
     "products": Products(FAR, CLASSES, 2.0),
+    "products of looked-up vectors": Products(SEEN / Entry(Label(), np.asarray([[0.7], [3.0]])), CLASSES, 2.0),
     "pooled products": Products(FAR / 4.0, 1, 2.0),
     "products with squares": Products(FAR, CLASSES, 1.0, diagonal=True),
     "choice of a marginal": MarginalChoice(
@@ -129,6 +142,7 @@ SCHEMA = Schema(
 )
 RAW_QUESTIONS = {
     "bounds": ColumnBounds(("x",), 2.0, ROWS_PER_UNIT),
+    "bounds of whole numbers": ColumnBounds(("x",), 2.0, ROWS_PER_UNIT, whole=True),
     "bounds of dates": ColumnBounds(("when",), 2.0, ROWS_PER_UNIT, datetimes=True),
     "categories": ColumnCategories(("a", "b"), 2.0, 1e-6, ROWS_PER_UNIT),
     "kinds": ColumnKinds(("a", "b"), 2.0, ROWS_PER_UNIT),

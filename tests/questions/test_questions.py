@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import fields
 
 import dp_accounting as dpa
 import numpy as np
@@ -14,10 +15,11 @@ from hypothesis.extra import numpy as hnp
 from understudy import questions
 from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan
 from understudy.private import Curator, PrivateTable, SeededNoise
-from understudy.private.answers import ANSWERS, choices, counts, sums
-from understudy.private.blocks import Blocks
+from understudy.private.answers import ANSWERS, choices, counts, distances, products, sums
+from understudy.private.blocks import Blocks as Private
 from understudy.private.passes import add_up
-from understudy.questions import Counts, MarginalChoice, ModelChoice, Sums
+from understudy.questions import Counts, Distances, MarginalChoice, ModelChoice, Sums
+from understudy.questions.distances import FINE, Blocks
 from understudy.questions.row_maps import Places
 from understudy.schema import Codec, Column, Schema
 
@@ -103,7 +105,7 @@ def test_no_unit_moves_an_answer_by_more_than_its_price(name, table, by_row):
     keep = capped(units)
     rows, classes, units = rows[keep], classes[keep], units[keep]
     gone = np.arange(len(units)) == 0 if by_row else units == units[0]
-    cut = lambda kept: Blocks.of(rows[kept], classes[kept], None if by_row else units[kept])  # noqa: E731
+    cut = lambda kept: Private.of(rows[kept], classes[kept], None if by_row else units[kept])  # noqa: E731
     full, less = exact(question, cut(np.ones(len(units), bool))), exact(question, cut(~gone))
     assert moved(question, full, less) <= 1.0 / question.sigma * (1.0 + 1e-6)
     assert question.event == dpa.GaussianDpEvent(question.sigma)
@@ -115,7 +117,7 @@ class NotClipped(Sums):
 
 def add_raw(question, total, block):
     total[0] += (
-        (np.nan_to_num(block.rows[:, : total.shape[1]].astype(float)).clip(-9, 9) * sums.GRID).sum(0).astype(int)
+        (np.nan_to_num(block.rows[:, : total.shape[1]].astype(float)).clip(-9, 9) * sums.SUM_GRID).sum(0).astype(int)
     )
 
 
@@ -135,6 +137,70 @@ class OneRow(Counts):
         return tuple(self.sigma * math.sqrt(len(self.tables)) for _ in self.tables)
 
 
+class BudgetsForgotten(Counts):
+    """Mutant: noise that falls with a table's budget and does not pay for it elsewhere."""
+
+    @property
+    def deviations(self):
+        return tuple(self.sigma * self.rows_per_unit / math.sqrt(budget) for budget in self.budgets)
+
+
+class OneDistance(Distances):
+    """Mutant: the sensitivity of one distance for all of them."""
+
+    @property
+    def deviation(self):
+        return self.sigma * self.rows_per_unit
+
+
+class LikeAnEstimate(Distances):
+    """Mutant: blocks move with the rows, and are treated as if they were known."""
+
+    @property
+    def deviation(self):
+        return self.sigma * self.rows_per_unit
+
+
+class NoiseForgotten(Distances):
+    """Mutant: pairs are chosen by distances that hardly have noise."""
+
+    @property
+    def deviation(self):
+        return 1e-3
+
+
+@pytest.mark.parametrize("kind", [BudgetsForgotten, OneDistance, NoiseForgotten])
+def test_wrong_noise_of_the_clique_tree_is_caught_by_the_same_check(kind, monkeypatch):
+    rows, classes, units = np.full((3, WIDTH), 0.9, np.float32), np.zeros(3, np.int32), np.zeros(3, int)
+    right = QUESTIONS["counts of unequal budgets" if kind is BudgetsForgotten else "distances"]
+    values = {field.name: getattr(right, field.name) for field in fields(right)}
+    if kind is not BudgetsForgotten:
+        values["known"] = tuple(one if isinstance(one, tuple) else 0 * one for one in right.known)  # they move furthest
+    question = kind(**values)
+    monkeypatch.setitem(ANSWERS, kind, counts if kind is BudgetsForgotten else distances)
+    full, less = (exact(question, Private.of(rows[:n], classes[:n], units[:n])) for n in (3, 0))
+    assert moved(question, full, less) > 1.5 / question.sigma
+
+
+def test_a_block_moves_a_distance_twice(monkeypatch):
+    """A cell of next to no share: its row moves the distance by 2, which the noise for one would not cover."""
+    blocks = Blocks.of(np.zeros(15), np.r_[np.full(14, 1.0), 1e-9])
+    rows, classes = np.zeros((1, WIDTH), np.float32), np.zeros(1, np.int32)
+    rows[0, 2], rows[0, 8] = 1.0, 1.0  # the last cell of nodes 3 and 4
+    right = QUESTIONS["distances from blocks"]
+    monkeypatch.setitem(ANSWERS, LikeAnEstimate, distances)
+    for kind in (Distances, LikeAnEstimate):
+        question = kind(right.cells, right.sizes, right.cliques, (blocks,), right.sigma, 1)
+        full, less = (exact(question, Private.of(rows[:n], classes[:n], None)) for n in (1, 0))
+        change = moved(question, full, less) * question.sigma
+        assert change > 1.9 if kind is LikeAnEstimate else 0.95 < change <= 1.0
+
+
+def test_shares_of_a_block_above_one_are_refused():
+    with pytest.raises(ValueError, match="add up"):
+        Distances(QUESTIONS["counts"].cells, (5,), ((0,),), (Blocks(np.zeros(5, int), np.full(5, FINE)),), 1.0, 1)
+
+
 @pytest.mark.parametrize("mutant", ["not clipped", "one table", "one row"])
 def test_wrong_versions_are_caught_by_the_same_check(mutant, monkeypatch):
     rows, classes, units = np.full((3, WIDTH), 0.9, np.float32), np.zeros(3, np.int32), np.zeros(3, int)
@@ -147,7 +213,7 @@ def test_wrong_versions_are_caught_by_the_same_check(mutant, monkeypatch):
         question = kinds[mutant](right.cells, right.sizes, right.tables, right.sigma, right.rows_per_unit)
         wrong = counts
     monkeypatch.setitem(ANSWERS, kinds[mutant], wrong)
-    full, less = (exact(question, Blocks.of(rows[:n], classes[:n], units[:n])) for n in (3, 0))
+    full, less = (exact(question, Private.of(rows[:n], classes[:n], units[:n])) for n in (3, 0))
     assert moved(question, full, less) > 1.5 / question.sigma
 
 
@@ -155,7 +221,7 @@ def test_a_judge_of_many_numbers_gives_the_points_of_one():
     """Whatever a judge says: one that gives every place of a row its points would move a total many times too far."""
     judge = Places() * 1e9
     question = ModelChoice((judge,), 1.0, 1)
-    assert exact(question, Blocks.of(np.ones((1, WIDTH), np.float32), np.zeros(1, np.int32))) <= question.influence
+    assert exact(question, Private.of(np.ones((1, WIDTH), np.float32), np.zeros(1, np.int32))) <= question.influence
 
 
 @pytest.mark.parametrize("name", ["choice of a marginal", "choice of a model"])
@@ -166,7 +232,7 @@ def test_no_unit_moves_a_score_by_more_than_the_choice_is_built_for(name, table)
     keep = capped(units)
     rows, classes, units = table[0][keep], table[1][keep], units[keep]
     stay = units != units[0]
-    full, less = (exact(question, Blocks.of(rows[k], classes[k], units[k])) for k in (slice(None), stay))
+    full, less = (exact(question, Private.of(rows[k], classes[k], units[k])) for k in (slice(None), stay))
     if name == "choice of a model":
         change = np.abs(full - less)
     else:
@@ -185,12 +251,12 @@ def test_neither_order_nor_blocks_nor_workers_show(name, table, random, by_row):
     rows, classes, units = rows[keep], classes[keep], np.asarray(units)[keep]
     question, order = QUESTIONS[name], list(range(len(rows)))
     random.shuffle(order)
-    whole = Blocks.of(rows, classes, None if by_row else units)
-    other = Blocks.of(rows[order], classes[order], None if by_row else units[order])
+    whole = Private.of(rows, classes, None if by_row else units)
+    other = Private.of(rows[order], classes[order], None if by_row else units[order])
     single = [
-        Blocks.of(rows[units == u], classes[units == u], None if by_row else units[units == u]) for u in set(units)
+        Private.of(rows[units == u], classes[units == u], None if by_row else units[units == u]) for u in set(units)
     ]
-    pieces = Blocks(tuple(part for one in single for part in one.parts), WIDTH, by_row)
+    pieces = Private(tuple(part for one in single for part in one.parts), WIDTH, by_row)
     expected = exact(question, whole)
     for cut in (other, pieces):
         found = exact(question, cut)
@@ -298,10 +364,11 @@ def test_grid_vectors_never_exceed_norm_one():
     """Exact integer norms of 20,000 vectors of every length, alone and as rows of units."""
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(20_000, 5)) * np.exp(rng.normal(size=(20_000, 1)) * 3)
-    steps = sums.on_grid(vectors).astype(np.int64)
-    assert (steps.astype(object) ** 2).sum(axis=1).max() <= sums.GRID**2
+    steps = sums.on_grid(vectors)
+    weighed = (steps * sums.weights(sums.lengths(steps))[:, None]).astype(np.int64)
+    assert (weighed.astype(object) ** 2).sum(axis=1).max() <= sums.SUM_GRID**2
     owner = rng.integers(0, 6000, 20_000)
-    steps = sums.on_grid(sums.clipped_rows(vectors), owner).astype(np.int64)
+    steps = products.on_grid(vectors, owner)[0].astype(np.int64)
     lengths = np.zeros(6000, object)
     np.add.at(lengths, owner, (steps.astype(object) ** 2).sum(axis=1))
-    assert lengths.max() <= sums.GRID**2
+    assert lengths.max() <= products.PRODUCT_GRID**2

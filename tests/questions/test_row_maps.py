@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from understudy.private import mapping
+from understudy.private import cellwise, mapping
+from understudy.private.answers import sums
 from understudy.private.blocks import Blocks
 from understudy.private.mapping import Block, apply, row_lengths
-from understudy.questions import row_maps
-from understudy.questions.row_maps import Places, Step, Tree, describe, digest
+from understudy.questions import Sums, row_maps
+from understudy.questions.row_maps import Entry, Label, LookUp, Places, Step, Tree, describe, digest
 
-from .table import CLASSES, STEPS, WIDTH
+from .table import CELLS, CLASSES, SEEN, STEPS, WIDTH
 
 ODD = st.floats(0, 1, width=32) | st.sampled_from([0.0, 1.0, 0.5, np.nan, np.inf, -np.inf, 1e30, -3.0])
 
@@ -53,6 +54,28 @@ def test_a_row_is_mapped_alone(kind, block, random):
         assert same_bits(apply(step, Block(rows[i : i + 1], classes[i : i + 1])), whole[i : i + 1])
     more = np.concatenate([np.full((300, WIDTH), np.nan, np.float32), rows])
     assert same_bits(apply(step, Block(more, np.concatenate([np.zeros(300, np.int32), classes])))[300:], whole)
+
+
+@settings(max_examples=60, deadline=None)
+@given(blocks(), st.integers(1, 9), st.booleans())
+def test_looking_vectors_up_is_applying_the_map(block, size, by_class):
+    """Bit for bit, however the block is cut; and a sum of them is what adding up row by row gives."""
+    step = SEEN - Entry(Label(), np.asarray([[0.2], [0.4]])) if by_class else SEEN
+    block = Block(*block)
+    assert cellwise.terms(step) is not None
+    found = [vectors for _, _, vectors in cellwise.pieces(step, block, size)]
+    assert same_bits(np.concatenate(found), apply(step, block))
+    question = Sums.by_class(step, CLASSES, 1.0)
+    quick, slow = (sums.start(question, WIDTH) for _ in range(2))
+    sums.add(question, quick, block)
+    steps = sums.on_grid(apply(step, block))
+    sums.add_groups(slow, block.classes, steps * sums.weights(sums.lengths(steps))[:, None])
+    assert (quick == slow).all()
+
+
+@pytest.mark.parametrize("step", [Places() - 0.5, LookUp(CELLS, STEPS[LookUp].tables) - Label()], ids=["rows", "label"])
+def test_a_map_that_is_no_function_of_cells_is_applied(step):
+    assert cellwise.terms(step) is None
 
 
 @pytest.mark.parametrize("width", [1, 7, 4096, 8193, 10_001])

@@ -7,7 +7,6 @@ are held, so that every question need not read them again; others are read and e
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +25,12 @@ class Blocks:
     width: int
     by_row: bool
     held: Block | None = None
+    narrow: Callable[[frozenset[int]], tuple[Part, ...]] | None = (
+        None  # the same rows, of which only some places are read
+    )
 
     @classmethod
-    def of(cls, rows: Any, classes: Any, units: Any = None) -> "Blocks":
+    def of(cls, rows: np.ndarray, classes: np.ndarray, units: np.ndarray | None = None) -> "Blocks":
         """Rows in memory, in any order; `units` are numbers of any kind, equal for the rows of a unit."""
         if units is None:
             return held(Block(rows, classes))
@@ -43,6 +45,10 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         for part in self.parts:
             yield from part()
+
+    def looking_at(self, places: frozenset[int] | None) -> tuple[Part, ...]:
+        """The parts, for a question that looks at these places of a row only."""
+        return self.parts if self.narrow is None or places is None else self.narrow(places)
 
     def seen(self, row_map: Step) -> "Blocks":
         """The same rows, each through a map of that row alone."""
@@ -69,12 +75,14 @@ class Blocks:
 
 
 def held(whole: Block) -> Blocks:
+    """Blocks of rows that are in memory."""
     cuts = unit_cuts(len(whole), whole.units, SIZE)
     parts = tuple(held_part(whole, first, last) for first, last in itertools.pairwise(cuts))
     return Blocks(parts, int(whole.rows.shape[1]), whole.units is None, whole)
 
 
 def held_part(whole: Block, first: int, last: int) -> Part:
+    """One block of them, its units numbered from 0."""
     part = whole.part(first, last)
     if part.units is not None and len(part):
         part = Block(part.rows, part.classes, part.units - part.units[0])
@@ -82,15 +90,17 @@ def held_part(whole: Block, first: int, last: int) -> Part:
 
 
 def seen_part(part: Part, row_map: Step) -> Part:
+    """A part, every row through a map."""
     return lambda: (mapped(block, row_map) for block in part())
 
 
 def mapped(block: Block, row_map: Step) -> Block:
+    """A block, every row through a map."""
     with np.errstate(all="ignore"):  # a warning would depend on somebody's row
         return Block(np.asarray(apply(row_map, block), np.float32), block.classes, block.units)
 
 
-def unit_cuts(rows: int, units: Any, size: int) -> list[int]:
+def unit_cuts(rows: int, units: np.ndarray | None, size: int) -> list[int]:
     """Where blocks of about `size` rows begin and end so that no unit is parted."""
     cuts = [0]
     while cuts[-1] < rows:

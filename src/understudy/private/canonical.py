@@ -29,14 +29,17 @@ class CanonicalRows(Rows):
         super().__init__(table.num_rows, partial(whole_column, table))
 
     def numbers(self, column: Column) -> np.ndarray:
+        """Of a column, as they were read."""
         return np.asarray(self._take(column.name), np.float64)
 
     def keys(self, column: Column) -> pa.Array:
+        """Of a column, as they were read."""
         found: pa.Array = self._take(column.name)
         return found
 
 
 def whole_column(table: pa.Table, name: str) -> Any:
+    """A column in one piece."""
     column = table.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 

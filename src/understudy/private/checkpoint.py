@@ -8,9 +8,11 @@ chunk by chunk, leaves a ledger and nothing else: it cannot go on, but what it c
 the next fit is refused with the figure, until somebody who has read it moves the folder away.
 """
 
+import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from safetensors.numpy import load, save
 
 from understudy.accounting import epsilon
 from understudy.accounting.ledger import charges_in
+from understudy.conversation import State
 from understudy.errors import UsageError
 from understudy.private.rounds import Conversation
 
@@ -35,12 +38,38 @@ class Checkpoint:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._lock: int | None = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else fits into this folder meanwhile: a second fit is refused before it deletes or charges anything."""
+        try:
+            if self.folder.is_dir():
+                self._take()
+            yield
+        finally:
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    def _take(self) -> None:
+        """Lock the folder. The operating system takes the lock back from a process that is killed; where there are no such locks,
+        nobody is refused."""
+        with contextlib.suppress(OSError):
+            self._lock = os.open(self.folder, os.O_RDONLY)
+        if self._lock is not None and locked_by_another(self._lock):
+            raise self._in_use()
+
+    def _in_use(self) -> UsageError:
+        return UsageError(f"another fit is using the checkpoint folder {str(self.folder)!r}; name another folder")
 
     @property
     def ledger_path(self) -> Path:
+        """Where the charges are written."""
         return self.folder / "ledger.jsonl"
 
     def exists(self) -> bool:
+        """Whether a chunk was saved here."""
         return (self.folder / "state.safetensors").is_file()
 
     def spent(self, delta: float) -> float:
@@ -60,17 +89,25 @@ class Checkpoint:
 
     def create(self, delta: float) -> None:
         """Start afresh, unless something was charged here. A folder that holds anything else is left alone."""
+        if self._lock is None and self.folder.is_dir():  # it was not there when this fit began
+            self._take()
         self.refuse_spent(delta)
         if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / SECRET).is_file():
             raise UsageError(f"{str(self.folder)!r} holds files that are no checkpoint; choose another folder")
-        self.remove()
         try:
-            self.folder.mkdir(parents=True, mode=0o700)
+            if self.folder.is_dir():
+                empty(self.folder)
+            else:  # whoever makes it has it
+                self.folder.mkdir(parents=True, mode=0o700)
+                self._take()
+        except FileExistsError:
+            raise self._in_use() from None
         except OSError as error:
             raise UsageError(f"cannot write the checkpoint to {str(self.folder)!r}: {error.strerror}") from None
         self._write(SECRET, MARK.encode())
 
     def remove(self) -> None:
+        """Delete it all."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def save_once(self, conversation: Conversation, record: dict[str, Any]) -> None:
@@ -78,7 +115,7 @@ class Checkpoint:
         self._write("data.safetensors", save(flat("data", conversation._data)))
         self._write("record.json", json.dumps(record).encode())
 
-    def save_state(self, conversation: Conversation, state: Any, extra: dict[str, Any]) -> None:
+    def save_state(self, conversation: Conversation, state: State, extra: dict[str, Any]) -> None:
         """Everything needed to repeat the prepared chunk with the same noise."""
         secret = conversation._secret_state()
         arrays = flat("held", secret["held"]) | flat("state", state)
@@ -88,6 +125,7 @@ class Checkpoint:
         self._write("state.safetensors", save(arrays, metadata=metadata))
 
     def record(self) -> dict[str, Any]:
+        """What `save_once` wrote."""
         try:
             return dict(json.loads((self.folder / "record.json").read_text()))
         except (OSError, TypeError, ValueError):
@@ -96,7 +134,7 @@ class Checkpoint:
                 "spent) and fit without resume=True"
             ) from None
 
-    def restore(self, conversation: Conversation, state: Any) -> tuple[Any, dict[str, Any]]:
+    def restore(self, conversation: Conversation, state: State) -> tuple[State, dict[str, Any]]:
         """Put shards, teachers, keys and tape back; returns the generator's state and the extra values."""
         try:
             data = load((self.folder / "data.safetensors").read_bytes())
@@ -135,12 +173,33 @@ class Checkpoint:
         os.replace(scratch, self.folder / name)
 
 
+def locked_by_another(descriptor: int) -> bool:
+    """Whether another living process holds the lock."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):  # a system, or a file system, without such locks
+        return False
+    return False
+
+
+def empty(folder: Path) -> None:
+    """Delete what is in a folder, not the folder."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    folder.chmod(0o700)
+
+
 def metadata_of(raw: bytes) -> dict[str, str]:
     """The texts in the header of a safetensors file."""
     return dict(json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"])
 
 
 def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    """The arrays of a tree, by number."""
     return {f"{name}/{i}": np.asarray(leaf, order="C") for i, leaf in enumerate(jax.tree.leaves(tree))}
 
 

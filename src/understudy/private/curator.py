@@ -6,21 +6,24 @@ rows are seen from then on, `converse` opens rounds. What it returns may be show
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Ledger
-from understudy.private.answers import ANSWERS
+from understudy.private.answers import ANSWERS, categories
 from understudy.private.blocks import Blocks
+from understudy.private.looked_at import looked_at
 from understudy.private.noise import NoiseSource
-from understudy.private.passes import Told, add_up
+from understudy.private.passes import Ticker, Told, add_up
 from understudy.private.release import Release
 from understudy.private.rounds import Conversation, Mechanism
 from understudy.private.table import PrivateTable
-from understudy.questions import Clique, Counts, MarginalChoice, Question, Step, digest
+from understudy.questions import Clique, ColumnCategories, Counts, MarginalChoice, Question, Step, digest
 from understudy.schema import Codec, Schema
 
 __all__ = ["Curator"]
@@ -106,21 +109,36 @@ class Curator:
     def _exact(self, purpose: str, question: Any) -> Any:
         answer, told = ANSWERS[type(question)], self._teller(purpose)
         if getattr(answer, "RAW", False):
+            unread = self._rows()._parts_of(question.columns)
+            if isinstance(question, ColumnCategories):
+                return self._shares(question, unread, told)
             raw = lambda total, read: answer.add(question, total, read.rows, read.units, self._schema)  # noqa: E731
-            return add_up(self._rows()._parts, lambda: answer.start(question, 0), raw, told)
+            return add_up(unread, lambda: answer.start(question, 0), raw, told)
         blocks = self._inside()
-        total = answer.start(question, blocks.width)
+        total, parts = answer.start(question, blocks.width), blocks.looking_at(looked_at(question))
         if not isinstance(question, Counts | MarginalChoice) or question.grid > 1:
             start = lambda: answer.start(question, blocks.width)  # noqa: E731
-            return add_up(blocks.parts, start, lambda part, block: answer.add(question, part, block), told)
+            return add_up(parts, start, lambda part, block: answer.add(question, part, block), told)
         # Exact counts are kept, because choices look at the same marginals again and again.
         cells = digest((question.cells, question.sizes))
         missing = [clique for clique in total if (cells, clique) not in self._known]
         if missing:
             start = lambda: {clique: np.zeros_like(total[clique]) for clique in missing}  # noqa: E731
-            found = add_up(blocks.parts, start, lambda part, block: answer.add(question, part, block), told)
+            found = add_up(parts, start, lambda part, block: answer.add(question, part, block), told)
             self._known |= {(cells, clique): counts for clique, counts in found.items()}
         return {clique: self._known[cells, clique] for clique in total}
+
+    def _shares(self, question: ColumnCategories, parts: Sequence[Any], told: Told | None) -> Iterator[Counter[str]]:
+        """Counts of texts, share by share; all passes together are one for whoever watches."""
+        every = categories.shares(question, self._rows()._most_rows, secrets.token_bytes(32))
+        ticker = Ticker(len(every), told)
+        for share in every:
+            add = partial(self._add_texts, question, share)
+            yield add_up(parts, lambda: categories.start(question, 0), add)
+            ticker.done()
+
+    def _add_texts(self, question: ColumnCategories, share: categories.Share, total: Counter[str], read: Any) -> None:
+        categories.add(question, total, read.rows, read.units, self._schema, share)
 
     def _teller(self, purpose: str) -> Told | None:
         tell = self._told

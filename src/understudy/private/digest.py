@@ -14,7 +14,7 @@ A short tape could be guessed by trying tapes, so a digest is as secret as the n
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), slice, np.dtype)
 
 
-def digest(tape: Any, *question: Any) -> str:
+def digest(tape: object, *question: object) -> str:
     """SHA-256 of a tape and of what is asked with it."""
     found = hashlib.sha256()
     for part in described((np.asarray(tape), *question)):
@@ -67,11 +67,13 @@ def described(thing: Any) -> Iterator[bytes]:
         raise TypeError(f"a {type(thing).__name__} in a question has no lasting description")
 
 
-def within(parts: Any) -> Iterator[bytes]:
+def within(parts: Sequence[object]) -> Iterator[bytes]:
+    """Parts of a whole, with their number first."""
     yield str(len(parts)).encode()
     for part in parts:
         yield from described(part)
 
 
 def named(thing: Any) -> bytes:
+    """A class or function by its module and name."""
     return f"{thing.__module__}.{thing.__qualname__}".encode()

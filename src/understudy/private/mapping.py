@@ -22,7 +22,7 @@ from understudy.questions.row_maps import Step
 from understudy.schema import Codec
 from understudy.schema.reading import Rows
 
-Array = Any
+Array = np.ndarray
 MOST_COMPARISONS = 250
 STRIP = 4096  # numbers of a row that are added up at once
 
@@ -39,6 +39,7 @@ class Block:
         return len(self.classes)
 
     def part(self, first: int, last: int) -> "Block":
+        """Rows from `first` up to `last`."""
         units = None if self.units is None else self.units[first:last]
         return Block(self.rows[first:last], self.classes[first:last], units)
 
@@ -48,29 +49,33 @@ class Block:
 
     def outcome(self, start: int, size: int) -> Array:
         """Which of `size` places from `start` is largest."""
-        return self.rows[:, start : start + size].argmax(axis=1)
+        return np.asarray(self.rows[:, start : start + size].argmax(axis=1))
 
 
 class ReadBlock(Block):
     """Rows as they were read, encoded when they are asked for: a question about cells needs no row as a whole."""
 
-    __slots__ = ("_codec", "_read", "_whole")
+    __slots__ = ("_codec", "_only", "_read", "_whole")
 
-    def __init__(self, read: Rows, codec: Codec, units: Array | None) -> None:
-        self._read, self._codec = read, codec
+    def __init__(self, read: Rows, codec: Codec, units: Array | None, only: frozenset[str] | None = None) -> None:
+        """`only`: the columns that were read; the places of others are 0."""
+        self._read, self._codec, self._only = read, codec, only
         self._whole: Array | None = None
         self.classes, self.units = codec.encode_classes(read), units
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> Array:  # type: ignore[override]
+        """All rows, encoded when they are first asked for."""
         if self._whole is None:
-            self._whole = self._codec.encode_rows(self._read).rows
+            self._whole = self._codec.encode_rows(self._read, self._only).rows
         return self._whole
 
     def place(self, number: int) -> Array:
+        """One number of every row, without encoding the others."""
         return self._codec.encode_place(self._read, number)
 
     def outcome(self, start: int, size: int) -> Array:
+        """The same for an outcome."""
         return self._codec.encode_outcome(self._read, start)
 
 
@@ -111,20 +116,20 @@ def row_lengths(vectors: Array) -> Array:
     return total
 
 
-def _places(step: Any, block: Block, of: Any) -> Array:
+def _places(step: maps.Places, block: Block, of: Applied) -> Array:
     rows = block.rows if step.index is None else block.rows[:, step.index]
     return rows.astype(np.float64)
 
 
-def _label(step: Any, block: Block, of: Any) -> Array:
+def _label(step: maps.Label, block: Block, of: Applied) -> Array:
     return np.asarray(block.classes, np.int64)[:, None]
 
 
-def _constant(step: Any, block: Block, of: Any) -> Array:
+def _constant(step: maps.Constant, block: Block, of: Applied) -> Array:
     return np.broadcast_to(np.asarray(step.value, np.float64)[None, :], (len(block), len(step.value)))
 
 
-def _joined(step: Any, block: Block, of: Any) -> Array:
+def _joined(step: maps.Joined, block: Block, of: Applied) -> Array:
     parts = [of(part) for part in step.parts]
     if all(part.dtype.kind == "i" for part in parts):
         return cells_side_by_side(len(block), parts)
@@ -141,7 +146,7 @@ def cells_side_by_side(rows: int, parts: list[Array]) -> Array:
     return found
 
 
-def _cuts(step: Any, block: Block, of: Any) -> Array:
+def _cuts(step: maps.Cuts, block: Block, of: Applied) -> Array:
     found = np.empty((len(block), len(step.places)), np.int32, order="F")
     for j, (place, edges, missing) in enumerate(zip(step.places, step.edges, step.missing, strict=True)):
         values = block.place(int(place))
@@ -168,14 +173,14 @@ def how_many_below(values: Array, edges: Array) -> Array:
     return cell
 
 
-def _outcomes(step: Any, block: Block, of: Any) -> Array:
+def _outcomes(step: maps.Outcomes, block: Block, of: Applied) -> Array:
     found = np.empty((len(block), len(step.starts)), np.int32, order="F")
     for j, (start, size) in enumerate(zip(step.starts, step.sizes, strict=True)):
         found[:, j] = block.place(int(start)) > 0.5 if size == 1 else block.outcome(int(start), int(size))
     return found
 
 
-def _look_up(step: Any, block: Block, of: Any) -> Array:
+def _look_up(step: maps.LookUp, block: Block, of: Applied) -> Array:
     cells = of(step.cells)
     whole = all(table.dtype.kind == "i" for table in step.tables)
     found = np.empty(cells.shape, np.int32 if whole else np.float64, order="F")
@@ -187,36 +192,42 @@ def _look_up(step: Any, block: Block, of: Any) -> Array:
     return found
 
 
-def _entry(step: Any, block: Block, of: Any) -> Array:
-    return step.table[np.clip(of(step.number)[:, 0], 0, len(step.table) - 1)]
+def _entry(step: maps.Entry, block: Block, of: Applied) -> Array:
+    return np.asarray(step.table[np.clip(of(step.number)[:, 0], 0, len(step.table) - 1)])
 
 
-def _equals(step: Any, block: Block, of: Any) -> Array:
-    return (of(step.cells) == step.number).astype(np.float64)
+def _equals(step: maps.Equals, block: Block, of: Applied) -> Array:
+    return np.asarray((of(step.cells) == step.number).astype(np.float64))
 
 
-def _present(step: Any, block: Block, of: Any) -> Array:
+def _present(step: maps.Present, block: Block, of: Applied) -> Array:
     return (of(step.cells) >= 0).astype(np.float64)
 
 
-def _one_hot(step: Any, block: Block, of: Any) -> Array:
-    return np.eye(step.size)[np.clip(of(step.cell)[:, 0], 0, step.size - 1)]
+def _one_hot(step: maps.OneHot, block: Block, of: Applied) -> Array:
+    found, start = np.zeros((len(block), int(np.sum(step.sizes)))), 0
+    for cell, size in zip(of(step.cells).T, step.sizes, strict=True):
+        own = np.clip(cell, -1, max(size, 2) - 1)
+        rows = np.flatnonzero(own >= 0 if size > 1 else own == 1)
+        found[rows, start + (own[rows] if size > 1 else 0)] = 1.0
+        start += int(size)
+    return found
 
 
-def _scores(step: Any, block: Block, of: Any) -> Array:
+def _scores(step: maps.Scores, block: Block, of: Applied) -> Array:
     rows = block.rows
     seen = ((rows - step.rates) / step.scales).astype(np.float32)
     for position, column in enumerate(step.numeric):
         share = np.interp(rows[:, column], step.edges[position], step.cdf[position])
         seen[:, column] = np.clip(ndtri(share), -step.largest, step.largest)
-    return seen
+    return np.asarray(seen)
 
 
-def _cosines(step: Any, block: Block, of: Any) -> Array:
+def _cosines(step: maps.Cosines, block: Block, of: Applied) -> Array:
     return Frequencies(step.shape, step.count).coefficients(block.rows)
 
 
-def _nearest(step: Any, block: Block, of: Any) -> Array:
+def _nearest(step: maps.Nearest, block: Block, of: Applied) -> Array:
     """|z - c|^2 up to |z|^2. All numbers are put on the grid of `frequencies`, so that products are exact in any order."""
     z, found = on_grid(of(step.of)), np.zeros(len(block), np.int64)
     for label in np.unique(step.owner):
@@ -227,12 +238,12 @@ def _nearest(step: Any, block: Block, of: Any) -> Array:
     return found[:, None]
 
 
-def _length_cells(step: Any, block: Block, of: Any) -> Array:
+def _length_cells(step: maps.LengthCells, block: Block, of: Applied) -> Array:
     length = np.sqrt(row_lengths(of(step.of))) / step.largest
-    return np.clip(np.searchsorted(step.edges, length, side="right") - 1, 0, len(step.edges) - 2)[:, None]
+    return np.asarray(np.clip(np.searchsorted(step.edges, length, side="right") - 1, 0, len(step.edges) - 2)[:, None])
 
 
-def _forest(step: Any, block: Block, of: Any) -> Array:
+def _forest(step: maps.Forest, block: Block, of: Applied) -> Array:
     rows, number = np.asarray(block.rows, np.float32), np.arange(len(block))
     total = np.zeros((len(block), step.trees[0].value.shape[1]))
     for tree in step.trees:
@@ -241,21 +252,23 @@ def _forest(step: Any, block: Block, of: Any) -> Array:
             below = rows[number, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
             node = np.where(inner, np.where(below, tree.left[node], tree.right[node]), node)
         total += tree.value[node]
-    return total.argmax(axis=1)[:, None]
+    return np.asarray(total.argmax(axis=1)[:, None])
 
 
+Pair = maps.Plus | maps.Minus | maps.Times | maps.Over
+CarryOut = Callable[[Any, Block, Applied], Array]  # the first is the step that STEPS has it for
 FRESH = (maps.Plus, maps.Minus, maps.Times, maps.Over, maps.Joined, maps.Places, maps.LookUp, maps.Magnitude)
 
 
-def arithmetic(operation: Any) -> Callable[[Any, Block, Any], Array]:
+def arithmetic(operation: np.ufunc) -> CarryOut:
     """Element by element; into the left value's own memory where nobody else needs it, which saves most of the time."""
 
-    def carry_out(step: Any, block: Block, of: Any) -> Array:
+    def carry_out(step: Pair, block: Block, of: Applied) -> Array:
         left, right = of(step.left), of(step.right)
         fits = left.dtype == np.float64 and left.shape[1] >= right.shape[1]
         if fits and type(step.left) in FRESH and id(step.left) not in of.repeated:
-            return operation(left, right, out=left)
-        return operation(left, right)
+            return np.asarray(operation(left, right, out=left))
+        return np.asarray(operation(left, right))
 
     return carry_out
 
@@ -265,7 +278,7 @@ def repeated_steps(step: Step) -> frozenset[int]:
     """Steps that occur more than once in a map."""
     seen: Counter[int] = Counter()
 
-    def visit(thing: Any) -> None:
+    def visit(thing: object) -> None:
         if isinstance(thing, tuple):
             for part in thing:
                 visit(part)
@@ -278,7 +291,7 @@ def repeated_steps(step: Step) -> frozenset[int]:
     return frozenset(number for number, times in seen.items() if times > 1)
 
 
-STEPS: dict[type[Step], Callable[[Any, Block, Any], Array]] = {
+STEPS: dict[type[Step], CarryOut] = {
     maps.Places: _places,
     maps.Label: _label,
     maps.Constant: _constant,

@@ -27,9 +27,17 @@ class NoiseSource(Protocol):
     """Where a curator takes its noise and its secret keys from."""
 
     @property
-    def void_reason(self) -> str: ...
-    def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray: ...
-    def secret(self, size: int) -> bytes: ...
+    def void_reason(self) -> str:
+        """Why a certificate does not hold with this noise; empty when it does."""
+        ...
+
+    def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray:
+        """Exact integer noise of the given shape."""
+        ...
+
+    def secret(self, size: int) -> bytes:
+        """Secret bytes."""
+        ...
 
 
 @dataclass(frozen=True)

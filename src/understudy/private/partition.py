@@ -11,7 +11,7 @@ shard that overflows keeps the rows with the smallest lottery numbers, which is 
 are dealt block by block, so memory is that of the shards, not of the table.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,15 +54,15 @@ def deal(
     return Shards(rows.reshape(*shard, -1), mask.reshape(shard))
 
 
-def assign_teachers(block: Block, groups: Any, teachers: Ints, noise: NoiseSource) -> Any:
+def assign_teachers(block: Block, groups: np.ndarray, teachers: Ints, noise: NoiseSource) -> np.ndarray:
     """The teacher of every row within its ensemble of `teachers[group]`. Rows of one unit and group stay together."""
     units = len(block) if block.units is None else int(block.units.max(initial=-1)) + 1
     draws = np.frombuffer(noise.secret(8 * units), np.uint64)
     draws = draws if block.units is None else draws[block.units]
-    return (draws % teachers[groups].astype(np.uint64)).astype(np.int64)
+    return np.asarray((draws % teachers[groups].astype(np.uint64)).astype(np.int64))
 
 
-def fill(rows: Floats, lottery: Any, shard: Any, own: Floats, noise: NoiseSource) -> None:
+def fill(rows: Floats, lottery: np.ndarray, shard: np.ndarray, own: Floats, noise: NoiseSource) -> None:
     """Put rows into their shard; where it is full, the largest lottery number goes."""
     ticket = np.frombuffer(noise.secret(8 * len(shard)), np.uint64) >> np.uint64(1)  # never that of an empty place
     order = np.lexsort((ticket, shard))

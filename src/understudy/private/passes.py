@@ -22,7 +22,10 @@ Told = Callable[[float], None]
 
 
 def add_up(
-    parts: Sequence[Callable[[], Iterable[Any]]], start: Callable[[], Any], add: Any, told: Told | None = None
+    parts: Sequence[Callable[[], Iterable[Any]]],
+    start: Callable[[], Any],
+    add: Callable[[Any, Any], None],
+    told: Told | None = None,
 ) -> Any:
     """`add(total, block)` for every block of every part."""
     ticker, queue, lock = Ticker(len(parts), told), iter(parts), Lock()
@@ -34,8 +37,9 @@ def add_up(
                 part = next(queue, None)
             if part is None:
                 return total
-            for block in part():
-                add(total, block)
+            with np.errstate(all="ignore"):  # a warning would depend on somebody's row
+                for block in part():
+                    add(total, block)
             ticker.done()
 
     workers = min(len(parts), os.cpu_count() or 1)
@@ -50,12 +54,14 @@ def add_up(
 
 
 def together(total: Any, others: Iterable[Any]) -> Any:
+    """Sums of several workers, added up."""
     for other in others:
         total = merged(total, other)
     return total
 
 
 def merged(one: Any, other: Any) -> Any:
+    """Two sums added up, whatever holds them."""
     if isinstance(one, Counter):
         one.update(other)
         return one

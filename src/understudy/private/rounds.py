@@ -11,7 +11,7 @@ accepts the repetition only with the digest of the same tape and the same questi
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import dp_accounting as dpa
 import equinox as eqx
@@ -38,15 +38,23 @@ Data = Any  # what it reads and never changes (shards); private
 class Mechanism(Protocol):
     """Answers a generator's question about rows it holds. A frozen dataclass of public settings."""
 
-    def event(self, rounds: int) -> dpa.DpEvent: ...
+    def event(self, rounds: int) -> dpa.DpEvent:
+        """The price of so many rounds."""
+        ...
 
-    def tape(self, rounds: int, noise: NoiseSource) -> IntArray: ...
+    def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
+        """The noise of so many rounds, drawn ahead."""
+        ...
 
-    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]: ...
+    def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Data, Held]:
+        """What is read and never changes, and what is carried from round to round; both stay inside."""
+        ...
 
     def answer(
         self, data: Data, held: Held, query: Query, noise: Int[Array, "..."], key: PRNGKeyArray
-    ) -> tuple[Held, Answer]: ...
+    ) -> tuple[Held, Answer]:
+        """What is carried on, and what may leave: the answer with this round's noise."""
+        ...
 
 
 @runtime_checkable
@@ -54,14 +62,22 @@ class Closing(Protocol):
     """A mechanism that has one more thing to release when all rounds are over, announced under a purpose of its own."""
 
     @property
-    def purpose(self) -> str: ...
+    def purpose(self) -> str:
+        """Under which the plan announces it."""
+        ...
 
     @property
-    def closing_event(self) -> dpa.DpEvent: ...
+    def closing_event(self) -> dpa.DpEvent:
+        """Its price."""
+        ...
 
-    def closing_coin(self, held: Held) -> IntArray: ...
+    def closing_coin(self, held: Held) -> IntArray:
+        """What its noise is made of, for the ledger's digest."""
+        ...
 
-    def close(self, held: Held) -> dict[str, Any]: ...
+    def close(self, held: Held) -> dict[str, Any]:
+        """What is released at the end."""
+        ...
 
 
 class Conversation:
@@ -107,12 +123,15 @@ class Conversation:
         if self.streams:
             data, noise = self._mechanism.gather(self._blocks, self._tape)  # type: ignore[attr-defined]
             data = jax.tree.map(jnp.asarray, data)
-        held, state, info = run_chunk(
-            self._mechanism, generator, data, self._held, state, jnp.asarray(noise), secret, key
-        )
+        held, state, info = self._run(generator, data, self._held, state, jnp.asarray(noise), secret, key)
         check(self._mechanism, held)
         self._held, self._tape, self.done = held, None, self.done + len(tape)
         return Release((state, info), event)
+
+    def _run(self, generator: Generator, *chunk: Any) -> tuple[Held, State, Any]:
+        """The rounds of a chunk in one program; a trace runs the same rounds one by one and looks at each."""
+        found: tuple[Held, State, Any] = run_chunk(self._mechanism, generator, *chunk)
+        return found
 
     def _charge(self, *asked: Any) -> tuple[dpa.DpEvent, Any, Any]:
         """Pay for the prepared rounds; returns their event, noise and secret key. `asked`: what the question is made of."""
@@ -158,6 +177,38 @@ def check(mechanism: Mechanism, held: Held) -> None:
         own(held)
 
 
+class Round(NamedTuple):
+    """What one round leaves: `held` stays inside, `state` and `info` are functions of noisy answers and may leave."""
+
+    held: Held
+    state: State
+    info: dict[str, Float[Array, ""]]
+    query: Query
+
+
+def one_round(
+    mechanism: Mechanism,
+    generator: Generator,
+    data: Data,
+    held: Held,
+    state: State,
+    noise: Int[Array, "*answers"],
+    secret: PRNGKeyArray,
+    public: PRNGKeyArray,
+) -> Round:
+    """query -> answer -> update: the one step that fits, shadow fits and traces are made of."""
+    key_query, key_update = jax.random.split(public)
+    query = generator.query(state, key_query)
+    held, answer = mechanism.answer(data, held, query, noise, secret)
+    state, info = generator.update(state, query, answer, key_update)
+    return Round(held, state, info, query)
+
+
+def keys_of_rounds(secret: PRNGKeyArray, public: PRNGKeyArray, rounds: int) -> tuple[Array, Array]:
+    """Keys of every round of a chunk, those of the mechanism and those of the generator."""
+    return jax.random.split(secret, rounds), jax.random.split(public, rounds)
+
+
 @eqx.filter_jit
 def run_chunk(
     mechanism: Mechanism,
@@ -171,18 +222,12 @@ def run_chunk(
 ) -> tuple[Held, State, dict[str, Float[Array, " rounds"]]]:
     """The rounds of one chunk as one compiled program. Only `state` and `info`, functions of noisy answers, may leave."""
 
-    def one_round(carry: Any, inputs: Any) -> Any:
-        held, state = carry
-        noise, key_secret, key_public = inputs
-        key_query, key_update = jax.random.split(key_public)
-        query = generator.query(state, key_query)
-        held, answer = mechanism.answer(data, held, query, noise, key_secret)
-        state, info = generator.update(state, query, answer, key_update)
-        return (held, state), info
+    def step(carry: tuple[Held, State], inputs: tuple[Array, Array, Array]) -> Any:
+        after = one_round(mechanism, generator, data, *carry, *inputs)
+        return (after.held, after.state), after.info
 
-    rounds = tape.shape[0]
-    keys = jax.random.split(secret, rounds), jax.random.split(public, rounds)
-    (held, state), info = jax.lax.scan(one_round, (held, state), (tape, *keys))
+    keys = keys_of_rounds(secret, public, tape.shape[0])
+    (held, state), info = jax.lax.scan(step, (held, state), (tape, *keys))
     return held, state, info
 
 
@@ -193,34 +238,56 @@ def program(mechanism: Mechanism) -> Mechanism:
     return found
 
 
-def advance_together(
-    conversations: Sequence[Conversation], generator: Generator, states: State, keys: Any
-) -> Release[tuple[State, Any]]:
-    """`advance` for many conversations in one compiled program; `states` and `keys` are stacked along a first axis.
+class SideBySide:
+    """Many conversations in one compiled program, with the face of one; states and keys are stacked along a first axis.
 
     The conversations have the same program and are independent of each other: every one has its own rows, noise, secret key
-    and ledger, which is charged as ever. Shards of unequal capacity are filled up with empty places. The event is that of each.
+    and ledger, which is charged as ever. Shards of unequal capacity are filled up with empty places.
     """
-    mechanism = program(conversations[0]._mechanism)
-    if any(program(other._mechanism) != mechanism for other in conversations):
-        raise RuntimeError("conversations that advance together need the same mechanism")
-    leaves, public = jax.tree.map(np.asarray, (jax.tree.leaves(states), jax.random.key_data(keys)))
-    charged = [
-        one._charge(generator, [leaf[at] for leaf in leaves], public[at]) for at, one in enumerate(conversations)
-    ]
-    data, held = (stack([getattr(one, name) for one in conversations]) for name in ("_data", "_held"))
-    tape, secret = np.stack([tape for _, tape, _ in charged]), jnp.stack([secret for *_, secret in charged])
-    held, states, info = run_chunks(mechanism, generator, data, held, states, tape, secret, keys)
-    held = jax.tree.map(np.asarray, held)
-    for number, one in enumerate(conversations):
-        one._held = jax.tree.map(lambda leaf, at=number: leaf[at], held)
-        check(mechanism, one._held)
-        one._tape, one.done = None, one.done + tape.shape[1]
-    return Release((states, info), charged[0][0])
+
+    __slots__ = ("_conversations", "_program")
+
+    def __init__(self, conversations: Sequence[Conversation]) -> None:
+        self._conversations, self._program = tuple(conversations), program(conversations[0]._mechanism)
+        if any(program(other._mechanism) != self._program for other in conversations):
+            raise RuntimeError("conversations that advance together need the same mechanism")
+
+    @property
+    def done(self) -> int:
+        """Rounds that every one of them has run."""
+        return self._conversations[0].done
+
+    @property
+    def exhausted(self) -> bool:
+        """Never: a mechanism with a stopping rule of its own cannot run beside others."""
+        return False
+
+    def prepare(self, rounds: int) -> None:
+        """Draw the noise of the next rounds, for each its own."""
+        for one in self._conversations:
+            one.prepare(rounds)
+
+    def advance(self, generator: Generator, states: State, keys: Any) -> Release[tuple[State, Any]]:
+        """Run the prepared rounds of all; the event is that of each."""
+        leaves, public = jax.tree.map(np.asarray, (jax.tree.leaves(states), jax.random.key_data(keys)))
+        charged = [
+            one._charge(generator, [leaf[at] for leaf in leaves], public[at])
+            for at, one in enumerate(self._conversations)
+        ]
+        data, held = (stack([getattr(one, name) for one in self._conversations]) for name in ("_data", "_held"))
+        tape, secret = np.stack([tape for _, tape, _ in charged]), jnp.stack([secret for *_, secret in charged])
+        held, states, info = run_chunks(self._program, generator, data, held, states, tape, secret, keys)
+        held = jax.tree.map(np.asarray, held)
+        for number, one in enumerate(self._conversations):
+            one._held = jax.tree.map(lambda leaf, at=number: leaf[at], held)
+            check(self._program, one._held)
+            one._tape, one.done = None, one.done + tape.shape[1]
+        return Release((states, info), charged[0][0])
 
 
 @eqx.filter_jit
 def run_chunks(mechanism: Mechanism, generator: Generator, *stacked: Any) -> tuple[Held, State, Any]:
+    """`run_chunk` for all of them at once."""
     found: tuple[Held, State, Any] = jax.vmap(partial(run_chunk, mechanism, generator))(*stacked)
     return found
 

@@ -15,11 +15,11 @@ floating-point numbers, not exact Gaussians: see the note on floating point in `
 
 import math
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from understudy.private.noise import IntArray, NoiseSource
@@ -34,7 +34,7 @@ def secrets_of_rounds(rounds: int, noise: NoiseSource) -> IntArray:
     return words.reshape(rounds, WORDS).astype(np.int64)
 
 
-def words(secret: Int[Array, " words"], count: int, first_block: Any = 0) -> UInt32[Array, " count"]:
+def words(secret: Int[Array, " words"], count: int, first_block: ArrayLike = 0) -> UInt32[Array, " count"]:
     """`count` words of the stream, from the start of block `first_block`."""
     blocks = -(-count // 16)
     counter = jnp.arange(blocks, dtype=jnp.uint32) + jnp.asarray(first_block, jnp.uint32)
@@ -51,7 +51,7 @@ def chacha20(secret: UInt32[Array, " words"], counter: UInt32[Array, " blocks"])
     last = jnp.concatenate([counter[None, :], jnp.broadcast_to(secret[8:, None], (3, blocks))])
     start = (spread(jnp.asarray(CONSTANTS, jnp.uint32)), spread(secret[:4]), spread(secret[4:8]), last)
 
-    def double_round(_: Any, state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def double_round(_: ArrayLike, state: tuple[Array, ...]) -> tuple[Array, ...]:
         state = quarters(*state)
         a, b, c, d = quarters(*(jnp.roll(row, -shift, axis=0) for shift, row in enumerate(state)))
         return a, jnp.roll(b, 1, axis=0), jnp.roll(c, 2, axis=0), jnp.roll(d, 3, axis=0)
@@ -73,8 +73,9 @@ def quarters(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Arra
     return a, b, c, d
 
 
-def turn(x: Any, by: int) -> Any:
-    return (x << jnp.uint32(by)) | (x >> jnp.uint32(32 - by))
+def turn(x: Array, by: int) -> Array:
+    """Words rotated to the left."""
+    return jnp.asarray((x << jnp.uint32(by)) | (x >> jnp.uint32(32 - by)))
 
 
 def coins(bits: UInt32[Array, " n"], rate: float) -> Bool[Array, " n"]:
@@ -87,7 +88,7 @@ def coins(bits: UInt32[Array, " n"], rate: float) -> Bool[Array, " n"]:
 
 @partial(jax.jit, static_argnums=(2, 3))
 def coins_of_rounds(
-    secrets: Int[Array, "rounds words"], first_block: Any, count: int, rate: float
+    secrets: Int[Array, "rounds words"], first_block: ArrayLike, count: int, rate: float
 ) -> Bool[Array, "rounds count"]:
     """`coins` of many rounds at once, from block `first_block` of every round's stream."""
     drawn: Bool[Array, "rounds count"] = jax.vmap(lambda secret: coins(words(secret, count, first_block), rate))(
@@ -112,6 +113,6 @@ def normal_words(count: int) -> int:
     return 3 * (-(-count // 2))
 
 
-def unit(high: Any, low: Any) -> Any:
+def unit(high: Array, low: Array) -> Array:
     """(high 2^32 + low + 1/2) / 2^64, never 0."""
     return (high.astype(jnp.float32) + (low.astype(jnp.float32) + 0.5) * np.float32(2.0**-32)) * np.float32(2.0**-32)

@@ -12,6 +12,7 @@ Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small f
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,25 +65,49 @@ class PrivateTable:
         self.open()
         return self._sources if self._spread is None else self._spread.parts
 
+    def _parts_of(self, columns: Sequence[str]) -> Sequence[Part]:
+        """The parts, for a question about these columns as they were read."""
+        self.open()
+        if self._spread is not None:
+            return self._spread.parts
+        narrow = self._table.of_columns(columns)
+        return [whole_rows(narrow, number) for number in range(narrow.parts)]
+
+    @property
+    def _most_rows(self) -> int:
+        """About how many rows there are: for what memory has to hold, never for anything that is shown."""
+        return self._table.most_rows if self._spread is None else self._spread.most_rows
+
     def _blocks(self, codec: Codec) -> Blocks:
         """The rows encoded: held if they fit into memory, otherwise read and encoded again in every pass."""
         parts = tuple(encoded_part(part, codec) for part in self._parts)
-        streamed = Blocks(parts, codec.width, self._schema.unit is None)
-        rows = self._table.most_rows if self._spread is None else self._spread.most_rows
-        if 4 * rows * max(codec.width, 1) > IN_MEMORY:
+        narrow = partial(narrow_parts, self._table, codec) if self._spread is None else None
+        streamed = Blocks(parts, codec.width, self._schema.unit is None, narrow=narrow)
+        if 4 * self._most_rows * max(codec.width, 1) > IN_MEMORY:
             return streamed
         return held(streamed.gathered())
 
 
-def encoded_part(part: Part, codec: Codec) -> Callable[[], Iterator[Block]]:
+def encoded_part(part: Part, codec: Codec, only: frozenset[str] | None = None) -> Callable[[], Iterator[Block]]:
+    """Blocks of encoded rows from blocks of rows as they were read."""
+
     def read() -> Iterator[Block]:
         for raw in part():
-            yield ReadBlock(raw.rows, codec, raw.units)
+            yield ReadBlock(raw.rows, codec, raw.units, only)
 
     return read
 
 
+def narrow_parts(table: Table, codec: Codec, places: frozenset[int]) -> tuple[Callable[[], Iterator[Block]], ...]:
+    """The parts of a table without units, of which only the columns of some places and the class are read."""
+    only = codec.columns_of(places)
+    narrow = table.of_columns(only)
+    return tuple(encoded_part(whole_rows(narrow, number), codec, only) for number in range(table.parts))
+
+
 def whole_rows(table: Table, number: int) -> Part:
+    """One part of a table in which every row is a unit."""
+
     def read() -> Iterator[Raw]:
         for rows in table.rows(number):
             yield Raw(rows, None)

@@ -4,7 +4,7 @@
 
 Which rows of a unit are kept depends on that unit's own rows and on fresh secret bits (the smallest lottery numbers
 win, in every batch and in the end), never on the order or the number of other people's rows. A row whose id is missing
-is left out: a rule that looks at that row alone.
+is left out, and so is one whose id lies outside the schema's range of people: rules that look at that row alone.
 
 Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
 0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. A folder is in use
@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.errors import UsageError
+from understudy.people import People
 from understudy.private.blocks import unit_cuts
 from understudy.private.canonical import CanonicalRows, canonical
 from understudy.private.passes import Ticker, Told
@@ -63,6 +64,7 @@ class Home:
     lock: int | None
 
     def remove(self) -> None:
+        """Delete the folder and give up the lock."""
         if self.lock is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             os.close(self.lock)
@@ -78,6 +80,7 @@ class Spread:
     home: "Home | None" = None
 
     def close(self) -> None:
+        """Delete the private files."""
         if self.home is not None:
             self.home.remove()
 
@@ -102,28 +105,30 @@ def bring_together(table: Table, schema: Schema, folder: str | Path | None, told
 
 
 def kept_blocks(table: Table, number: int, schema: Schema, key: bytes) -> Iterator[pa.Table]:
-    """Canonical rows of one part with their unit and lottery number, rows without an id left out."""
+    """Canonical rows of one part with their unit and lottery number; rows without an id, or of others, left out."""
     column = schema.column(schema.unit or "")
     for rows in table.rows(number):
-        units, present = hash_units(rows.identities(column), key)
+        units, present = hash_units(rows.identities(column), key, schema.people)
         lottery = np.frombuffer(secrets.token_bytes(8 * len(units)), np.uint64)
         whole = canonical(rows, schema).append_column(UNIT, pa.array(units)).append_column(LOTTERY, pa.array(lottery))
         yield whole if present.all() else whole.filter(pa.array(present))
 
 
-def hash_units(ids: pa.Array, key: bytes) -> tuple[Any, Any]:
-    """64-bit keyed BLAKE2b of every id, and where there is one; equal texts get equal numbers."""
+def hash_units(ids: pa.Array, key: bytes, people: People | None = None) -> tuple[Any, Any]:
+    """64-bit keyed BLAKE2b of every id, and where there is one of `people`; equal texts get equal numbers."""
     coded = ids if pa.types.is_dictionary(ids.type) else ids.dictionary_encode()
     names = coded.dictionary.to_pylist()
-    hashed = np.zeros(len(names) + 1, np.uint64)
+    hashed, counts = np.zeros(len(names) + 1, np.uint64), np.zeros(len(names) + 1, bool)
     for number, text in enumerate(names):
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
         hashed[number] = int.from_bytes(digest, "little")
+        counts[number] = people is None or people.holds(text)
     code = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return hashed[code], code >= 0
+    return hashed[code], counts[code]
 
 
 def joined(blocks: list[pa.Table]) -> pa.Table:
+    """Blocks as one table."""
     if not blocks:
         return pa.table({name: pa.array([], pa.uint64()) for name in (UNIT, LOTTERY)})
     return pa.concat_tables(blocks).combine_chunks()
@@ -155,6 +160,7 @@ def cut(rows: pa.Table) -> Iterator[Raw]:
 
 
 def cut_file(path: Path) -> Iterator[Raw]:
+    """Rows of one private file, in blocks of whole units."""
     return cut(read_file(path))
 
 
@@ -199,6 +205,7 @@ def clear_private_files(folder: Path) -> None:
 
 
 def in_use(home: Path) -> bool:
+    """Whether a living process holds the folder."""
     try:
         lock = os.open(home / LOCK, os.O_RDWR)
     except OSError:  # a folder in use has one
@@ -260,15 +267,18 @@ def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any], most: in
 
 
 def opened(path: Path) -> Any:
+    """A new file that only its owner may read."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
 def read_file(path: Path) -> pa.Table:
+    """Rows of a private file."""
     with pa.memory_map(str(path)) as source:
         return pa.ipc.open_stream(source).read_all().combine_chunks()
 
 
 def write_file(path: Path, rows: pa.Table) -> None:
+    """Rows into a private file, whole or not at all."""
     scratch = path.with_suffix(".part")
     with opened(scratch) as raw, pa.ipc.new_stream(raw, rows.schema) as sink:
         sink.write_table(rows)

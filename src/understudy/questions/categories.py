@@ -7,12 +7,12 @@ sigma and only those above a threshold are released. Keys held by nobody else ap
 
     ComposedDpEvent([GaussianDpEvent(sigma), EpsilonDeltaDpEvent(0, delta')]).
 
-A rare category stays unnamed; its rows become `other`.
+A rare category stays unnamed; its rows become `other`. So does a text of more than `LONGEST` characters.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dp_accounting as dpa
 from scipy import stats
@@ -20,6 +20,7 @@ from scipy import stats
 from understudy.accounting import EpsilonDeltaDpEvent
 
 LARGEST_LIST = 1000
+LONGEST = 1000  # characters of a category; decided for each text by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +34,18 @@ class ColumnCategories:
 
     @property
     def event(self) -> dpa.DpEvent:
+        """One Gaussian answer, and a threshold that fails with probability delta."""
         threshold = EpsilonDeltaDpEvent(0.0, self.delta)
         return dpa.ComposedDpEvent([dpa.GaussianDpEvent(self.sigma), threshold])
 
     @property
     def keys_per_unit(self) -> int:
+        """Keys that one unit can hold."""
         return self.rows_per_unit * len(self.columns)
 
     @property
     def scale(self) -> float:
+        """Deviation of the noise on a count."""
         return self.sigma * math.sqrt(self.keys_per_unit)
 
     @property
@@ -49,5 +53,6 @@ class ColumnCategories:
         """Smallest integer t with k Pr[1 + Z >= t] <= delta': a key of one unit passes with probability at most delta'."""
         return 2 + math.ceil(self.scale * float(stats.norm.isf(self.delta / self.keys_per_unit)))
 
-    def read(self, released: Any) -> tuple[str, ...]:
+    def read(self, released: Sequence[str]) -> tuple[str, ...]:
+        """The keys that passed."""
         return tuple(released)

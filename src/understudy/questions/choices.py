@@ -25,7 +25,7 @@ Each choice is therefore dominated by one Gaussian answer of noise multiplier si
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import dp_accounting as dpa
 import numpy as np
@@ -59,6 +59,7 @@ class MarginalChoice:
 
     @property
     def event(self) -> dpa.DpEvent:
+        """A Gaussian event that dominates the choice."""
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
@@ -68,9 +69,11 @@ class MarginalChoice:
 
     @property
     def scale(self) -> float:
+        """Of the Gumbel noise on the scores."""
         return 2.0 * self.influence / bounded_range(self.sigma)
 
-    def read(self, released: Any) -> int:
+    def read(self, released: int) -> int:
+        """The number of the chosen candidate."""
         return int(released)
 
 
@@ -84,6 +87,7 @@ class ModelChoice:
 
     @property
     def event(self) -> dpa.DpEvent:
+        """A Gaussian event that dominates the choice."""
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
@@ -93,7 +97,9 @@ class ModelChoice:
 
     @property
     def scale(self) -> float:
+        """Of the Gumbel noise on the points."""
         return 2.0 * self.influence / bounded_range(self.sigma)
 
-    def read(self, released: Any) -> int:
+    def read(self, released: int) -> int:
+        """The number of the chosen model."""
         return int(released)

@@ -12,6 +12,10 @@ worst case: all its cliques in one cell). Divided by c_i sqrt(t) and put side by
 at most 1, those of a unit's m rows at most m (triangle inequality). Noise of deviation m sigma on the divided counts
 is one Gaussian answer, `GaussianDpEvent(sigma)`, and multiplying back is the scale above.
 
+**Budgets.** Tables may have unequal parts b_i > 0 of the answer's squared privacy loss. With scale m c_i sigma sqrt(sum b /
+b_i) the tables of a unit, each divided by its scale, have a squared norm of at most sum_i b_i / (sum b) / sigma^2 = 1 /
+sigma^2, whatever the b_i are: the same `GaussianDpEvent(sigma)`. Equal parts are the formula above.
+
 **Share.** With `share` every row of a unit of r rows counts G // r steps of a grid of G = 2^20, so that the weights
 of a unit add up to at most G whatever r is: the same proof with m = 1, in units of G. Counts then add up to units
 instead of rows.
@@ -29,7 +33,7 @@ import numpy as np
 from understudy.questions.row_maps import Label, Step
 
 Clique = tuple[int, ...]  # numbers of the nodes of a marginal
-GRID = 1 << 20  # steps of a unit's weight, where its rows share it
+WEIGHT_GRID = 1 << 20  # steps of a unit's weight, where its rows share it
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,7 @@ class Counts:
     sigma: float
     rows_per_unit: int
     share: bool = False
+    budgets: tuple[float, ...] = ()  # parts of the squared privacy loss, one for each table; none given: equal
 
     @classmethod
     def of_cliques(
@@ -53,18 +58,24 @@ class Counts:
         rows_per_unit: int,
         *,
         share: bool = False,
+        budgets: tuple[float, ...] = (),
     ) -> "Counts":
         """A table for each clique."""
-        return cls(cells, sizes, tuple((clique,) for clique in cliques), sigma, rows_per_unit, share)
+        return cls(cells, sizes, tuple((clique,) for clique in cliques), sigma, rows_per_unit, share, budgets)
+
+    def __post_init__(self) -> None:
+        if self.budgets and (len(self.budgets) != len(self.tables) or not all(b > 0.0 for b in self.budgets)):
+            raise ValueError("budgets must be positive numbers, one for each table")
 
     @property
     def event(self) -> dpa.DpEvent:
+        """One Gaussian answer for all tables together."""
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
     def grid(self) -> int:
         """What one unit of weight is counted as."""
-        return GRID if self.share and self.rows_per_unit > 1 else 1
+        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
 
     @property
     def influence(self) -> int:
@@ -74,12 +85,16 @@ class Counts:
     @property
     def deviations(self) -> tuple[float, ...]:
         """Standard deviation of the noise on every count of each table."""
+        budgets = self.budgets or (1.0,) * len(self.tables)
+        parts = [math.fsum(budgets) / budget for budget in budgets]
         return tuple(
-            deviation(self.sigma, len(self.tables), self.rows_per_unit, self.share, len(t)) for t in self.tables
+            deviation(self.sigma, part, self.rows_per_unit, self.share, len(table))
+            for table, part in zip(self.tables, parts, strict=True)
         )
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of the tables that are released."""
         return tuple(tuple(self.sizes[node] for node in table[0]) for table in self.tables)
 
     def read(self, released: list[Any]) -> list[np.ndarray]:
@@ -88,7 +103,9 @@ class Counts:
         return [np.asarray(part, kind).reshape(shape) for part, shape in zip(released, self.shapes, strict=True)]
 
 
-def deviation(sigma: float, tables: int, rows_per_unit: int = 1, share: bool = False, cliques: int = 1) -> float:
+def deviation(
+    sigma: float, tables: float | int, rows_per_unit: int = 1, share: bool = False, cliques: int = 1
+) -> float:
     """Noise on every count when so many tables are counted in one answer: known before the cells are."""
     return sigma * math.sqrt(tables) * cliques * (1 if share else rows_per_unit)
 

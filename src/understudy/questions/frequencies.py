@@ -13,11 +13,10 @@ bit, and nobody else's row can move because one is added (floating-point product
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-GRID = 2048  # coefficients are whole multiples of 1 / GRID
+FREQUENCY_GRID = 2048  # coefficients are whole multiples of 1 / FREQUENCY_GRID
 FINE = 4096  # and the cosines of 1 / FINE while they are summed
 MOST = 1024  # frequencies kept
 LEAST_WEIGHT = 0.01  # of a frequency in a smooth field
@@ -35,6 +34,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, shape: Shape) -> "Frequencies":
+        """As many low frequencies of a picture as are worth asking for."""
         size = math.prod(shape)
         return cls(shape, max(min(size, MOST, LARGEST // size), 1))
 
@@ -43,16 +43,18 @@ class Frequencies:
         steps = np.meshgrid(*(np.arange(side) / side for side in self.shape), indexing="ij")
         return np.argsort((np.stack(steps) ** 2).sum(axis=0).ravel(), kind="stable")[: self.count]
 
-    def coefficients(self, rows: Any) -> np.ndarray:
-        """float64 [n, count], multiples of 1 / GRID, of rows with pixels in [0, 1]."""
-        whole = np.rint(np.clip(np.asarray(rows, np.float64), 0.0, 1.0) * GRID).reshape(len(rows), *self.shape)
+    def coefficients(self, rows: np.ndarray) -> np.ndarray:
+        """float64 [n, count], multiples of 1 / FREQUENCY_GRID, of rows with pixels in [0, 1]."""
+        whole = np.rint(np.clip(np.asarray(rows, np.float64), 0.0, 1.0) * FREQUENCY_GRID).reshape(
+            len(rows), *self.shape
+        )
         for axis, side in enumerate(self.shape):
             if side > 1:
                 turned = np.ascontiguousarray(np.moveaxis(whole, axis + 1, 3))
                 # One plain product, exact: below 2^53 for any picture that a schema allows.
                 found = turned.reshape(-1, side) @ np.rint(cosine(side) * FINE).T
                 whole = np.moveaxis(np.rint(found / FINE).reshape(turned.shape), 3, axis + 1)
-        return whole.reshape(len(whole), math.prod(self.shape))[:, self.order()] / GRID
+        return whole.reshape(len(whole), math.prod(self.shape))[:, self.order()] / FREQUENCY_GRID
 
     def basis(self) -> np.ndarray:
         """float64 [count, pixels]: z @ basis is the picture with these coefficients."""
@@ -76,6 +78,7 @@ def smooth_field(shape: Shape, length: float) -> np.ndarray:
 
 
 def cosine(side: int) -> np.ndarray:
+    """The orthonormal cosine basis of a line of pixels."""
     place, step = np.arange(side), np.arange(side)[:, None]
     matrix = math.sqrt(2.0 / side) * np.cos(math.pi * (place + 0.5) * step / side)
     matrix[0] = math.sqrt(1.0 / side)
@@ -83,4 +86,5 @@ def cosine(side: int) -> np.ndarray:
 
 
 def on_grid(values: np.ndarray) -> np.ndarray:
-    return np.asarray(np.rint(values * GRID) / GRID)
+    """Numbers rounded to a grid on which their products are exact."""
+    return np.asarray(np.rint(values * FREQUENCY_GRID) / FREQUENCY_GRID)

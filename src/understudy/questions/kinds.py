@@ -13,8 +13,8 @@ Columns are read as text (`schema.columns.text_column`), before a schema says wh
 the votes is post-processing (`schema.kinds.decide`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
@@ -32,11 +32,14 @@ class ColumnKinds:
 
     @property
     def event(self) -> dpa.DpEvent:
+        """One Gaussian answer."""
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
     def deviation(self) -> float:
+        """Of the noise on a count of votes."""
         return vote_deviation(self.sigma, len(self.columns), self.rows_per_unit)
 
-    def read(self, released: Any) -> Votes:
+    def read(self, released: Sequence[Sequence[int]]) -> Votes:
+        """Votes [columns, kinds]."""
         return np.asarray(released, np.int64).reshape(len(self.columns), len(SORTS))

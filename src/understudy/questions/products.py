@@ -20,6 +20,7 @@ units as before; the divergences of independent coordinates add up, so the price
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ import numpy as np
 
 from understudy.questions.row_maps import Step
 
-GRID = 1 << 15
+PRODUCT_GRID = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class Products:
 
     @property
     def event(self) -> dpa.DpEvent:
+        """One Gaussian answer."""
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
@@ -49,6 +51,6 @@ class Products:
         """Deviation of the noise on every product (and on a quarter of the squared norm; sqrt(2) times it on squares)."""
         return (math.sqrt(0.5) if self.diagonal else 0.75) * self.sigma
 
-    def read(self, released: Any) -> np.ndarray:
+    def read(self, released: Sequence[Any]) -> np.ndarray:
         """[class, products above the diagonal row by row, then the quarter of the squared norm, or the squares]."""
         return np.asarray(released, np.float64)

@@ -71,30 +71,40 @@ class Constant(Step):
 
 @dataclass(frozen=True, eq=False)
 class Plus(Step):
+    """The sum of two values, element by element."""
+
     left: Step
     right: Step
 
 
 @dataclass(frozen=True, eq=False)
 class Minus(Step):
+    """Their difference."""
+
     left: Step
     right: Step
 
 
 @dataclass(frozen=True, eq=False)
 class Times(Step):
+    """Their product."""
+
     left: Step
     right: Step
 
 
 @dataclass(frozen=True, eq=False)
 class Over(Step):
+    """Their quotient."""
+
     left: Step
     right: Step
 
 
 @dataclass(frozen=True, eq=False)
 class Magnitude(Step):
+    """The absolute value."""
+
     of: Step
 
 
@@ -162,10 +172,10 @@ class Present(Step):
 
 @dataclass(frozen=True, eq=False)
 class OneHot(Step):
-    """A vector of `size` zeros with a 1 at the cell."""
+    """For every cell `sizes[j]` zeros with a 1 at the cell; none where it is -1. Of size 1: a 1 where the cell is 1."""
 
-    cell: Step
-    size: int
+    cells: Step
+    sizes: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,14 +243,16 @@ class Same(Step):
 
 
 def as_step(value: Step | Array | float) -> Step:
+    """A step, or a constant as a step."""
     return value if isinstance(value, Step) else Constant(np.atleast_1d(np.asarray(value, np.float64)))
 
 
 def joined(*parts: Step) -> Step:
+    """Values side by side."""
     return Joined(parts)
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Fingerprint of a public value made of dataclasses, tuples, arrays, numbers and texts."""
     state = hashlib.sha256()
     _feed(state, value)

@@ -10,12 +10,13 @@ Sums of integers are the same in any order, so neither the cut into blocks nor t
 
 from types import ModuleType
 
-from understudy.private.answers import bounds, categories, choices, counts, kinds, models, products, sums
+from understudy.private.answers import bounds, categories, choices, counts, distances, kinds, models, products, sums
 from understudy.questions import (
     ColumnBounds,
     ColumnCategories,
     ColumnKinds,
     Counts,
+    Distances,
     MarginalChoice,
     ModelChoice,
     Products,
@@ -25,6 +26,7 @@ from understudy.questions import (
 # By exact type: a question that somebody outside derives from one of these is refused.
 ANSWERS: dict[type, ModuleType] = {
     Counts: counts,
+    Distances: distances,
     Sums: sums,
     Products: products,
     MarginalChoice: choices,

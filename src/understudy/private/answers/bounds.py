@@ -1,21 +1,21 @@
 """Exact histogram of raw values over public cells (`understudy.questions.bounds`)."""
 
-from typing import Any
-
 import numpy as np
 
 from understudy.private.noise import NoiseSource
 from understudy.questions import ColumnBounds
 from understudy.schema import Schema
+from understudy.schema.rows import Rows
 
 RAW = True  # asks about cells as they were read, before rows are encoded
 
 
-def start(question: ColumnBounds, width: int) -> Any:
+def start(question: ColumnBounds, width: int) -> np.ndarray:
+    """The sums of no rows."""
     return np.zeros(len(question.edges) - 1, np.int64)
 
 
-def add(question: ColumnBounds, total: Any, rows: Any, units: Any, schema: Schema) -> None:
+def add(question: ColumnBounds, total: np.ndarray, rows: Rows, units: np.ndarray | None, schema: Schema) -> None:
     """Nulls and infinities are left out."""
     for name in question.columns:
         values = rows.numbers(schema.column(name))
@@ -24,6 +24,7 @@ def add(question: ColumnBounds, total: Any, rows: Any, units: Any, schema: Schem
         total += np.bincount(cell, minlength=len(total))
 
 
-def release(question: ColumnBounds, total: Any, noise: NoiseSource) -> list[int]:
+def release(question: ColumnBounds, total: np.ndarray, noise: NoiseSource) -> list[int]:
+    """The sums with exact integer noise."""
     noisy: list[int] = (total + noise.draw("gaussian", question.deviation, total.shape)).tolist()
     return noisy

@@ -5,10 +5,10 @@ and again.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
+from numpy.typing import ArrayLike
 
 from understudy.private.answers.counts import Exact, cell_numbers, count_block, nothing
 from understudy.private.mapping import Block, apply
@@ -17,20 +17,23 @@ from understudy.questions import MarginalChoice
 
 
 def start(question: MarginalChoice, width: int) -> Exact:
+    """Counts of no rows."""
     return nothing(question.sizes, question.candidates)
 
 
 def add(question: MarginalChoice, total: Exact, block: Block) -> None:
+    """Add the rows of one block."""
     count_block(cell_numbers(apply(question.cells, block), question.sizes), question.sizes, total)
 
 
 def release(question: MarginalChoice, total: Exact, noise: NoiseSource) -> int:
+    """The number of the chosen candidate."""
     public = zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True)
     scores = [w * score(total[clique], estimate, penalty) for clique, estimate, penalty, w in public]
     return noisy_max(scores, question.scale, noise)
 
 
-def score(counts: IntArray, estimate: Any, penalty: int) -> int:
+def score(counts: IntArray, estimate: ArrayLike, penalty: int) -> int:
     """L1 distance of integer counts, less a public penalty."""
     return int(np.abs(counts.ravel() - np.asarray(estimate, np.int64).ravel()).sum()) - penalty
 

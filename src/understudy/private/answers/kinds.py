@@ -1,7 +1,5 @@
 """Exact votes of cells on the kinds of their columns (`understudy.questions.kinds`)."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -9,15 +7,17 @@ from understudy.private.noise import NoiseSource
 from understudy.questions import ColumnKinds
 from understudy.schema import Schema, cell_kind
 from understudy.schema.kinds import EMPTY, SORTS
+from understudy.schema.rows import Rows
 
 RAW = True
 
 
-def start(question: ColumnKinds, width: int) -> Any:
+def start(question: ColumnKinds, width: int) -> np.ndarray:
+    """The sums of no rows."""
     return np.zeros((len(question.columns), len(SORTS)), np.int64)
 
 
-def add(question: ColumnKinds, total: Any, rows: Any, units: Any, schema: Schema) -> None:
+def add(question: ColumnKinds, total: np.ndarray, rows: Rows, units: np.ndarray | None, schema: Schema) -> None:
     """A row votes once per column; each different text of a block is looked at once."""
     for number, name in enumerate(question.columns):
         keys = rows.keys(schema.column(name))
@@ -27,6 +27,7 @@ def add(question: ColumnKinds, total: Any, rows: Any, units: Any, schema: Schema
         total[number] += np.bincount(cells, minlength=len(SORTS))
 
 
-def release(question: ColumnKinds, total: Any, noise: NoiseSource) -> list[list[int]]:
+def release(question: ColumnKinds, total: np.ndarray, noise: NoiseSource) -> list[list[int]]:
+    """The sums with exact integer noise."""
     noisy: list[list[int]] = (total + noise.draw("gaussian", question.deviation, total.shape)).tolist()
     return noisy

@@ -1,6 +1,6 @@
 """Exact sums of products of clipped vectors on an integer grid (`understudy.questions.products`).
 
-A piece of 2^11 rows adds up to less than 2^11 G^2 = 2^41 in floating point, exactly, and pieces are added as 64-bit
+A block of 2^16 units adds up to at most 2^16 G^2 = 2^46 in floating point, exactly, and blocks are added as 64-bit
 integers.
 """
 
@@ -8,45 +8,73 @@ from typing import Any
 
 import numpy as np
 
-from understudy.private.answers.sums import clipped_rows, on_grid
+from understudy.private.cellwise import pieces
 from understudy.private.mapping import Block, apply, row_lengths
 from understudy.private.noise import NoiseSource
 from understudy.questions import Products
-from understudy.questions.products import GRID
+from understudy.questions.products import PRODUCT_GRID
 
-PIECE = 2048
+PIECE = 1024  # rows at a time, so that their vectors stay in the processor's cache
+FINE = 2.0**32  # steps in which the squared lengths of one unit's rows are added up
 
 
-def start(question: Products, width: int) -> Any:
+def start(question: Products, width: int) -> np.ndarray:
     """Products [classes, d, d] and, in the last row, sums of quarters of the squared norm."""
     empty = Block(np.zeros((0, width), np.float32), np.zeros(0, np.int32))
     d = apply(question.vector, empty).shape[1]
     return np.zeros((question.classes, d + 1, d), np.int64)
 
 
-def add(question: Products, total: Any, block: Block) -> None:
-    if block.units is None:
-        for first in range(0, len(block), PIECE):
-            piece = block.part(first, first + PIECE)
-            add_products(question, total, on_grid(apply(question.vector, piece), None, GRID), piece.classes)
+def add(question: Products, total: np.ndarray, block: Block) -> None:
+    """Add the rows of one block."""
+    found = np.zeros(total.shape)
+    for first, last, vectors in pieces(question.vector, block, PIECE):
+        units = None if block.units is None else block.units[first:last] - block.units[first]
+        steps, lengths = on_grid(vectors, units)
+        for number in range(question.classes):
+            own = slice(None) if question.classes == 1 else block.classes[first:last] == number
+            part = steps[own]
+            found[number, :-1] += part.T @ part
+            found[number, -1, :1] += (lengths[own] // 4).sum()
+    total += found.astype(np.int64)
+
+
+def on_grid(vectors: np.ndarray, owner: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Clip every owner's vectors to joint norm 1 and put them on the grid: whole numbers (held as floats, below 2^53) whose
+    norm is at most `PRODUCT_GRID`, exactly; and their squared lengths. Without `owner` every row is its own.
+    """
+    if owner is None:
+        steps = clipped_rows(vectors, PRODUCT_GRID)
+        np.trunc(steps, out=steps)
+        together = lengths = row_lengths(steps)
     else:
-        add_products(
-            question, total, on_grid(clipped_rows(apply(question.vector, block)), block.units, GRID), block.classes
-        )
+        # Whole numbers again, rounded up: a unit's length does not depend on the order of its rows and is never too short.
+        vectors = clipped_rows(vectors)
+        squares = np.ceil(row_lengths(vectors) * FINE)
+        scale = PRODUCT_GRID / np.sqrt(np.maximum(np.bincount(owner, squares, minlength=1) / FINE, 1.0))
+        steps = np.trunc(vectors * scale[owner][:, None])
+        lengths = row_lengths(steps)
+        together = np.bincount(owner, lengths, minlength=1)[owner]
+    # Floating point may leave a norm one part in 1e16 too long: such an owner is left out instead of trusted.
+    wrong = together > PRODUCT_GRID * PRODUCT_GRID
+    steps[wrong], lengths[wrong] = 0.0, 0.0
+    return steps, lengths
 
 
-def add_products(question: Products, total: Any, steps: Any, classes: Any) -> None:
-    for number in range(question.classes):
-        own = steps if question.classes == 1 else steps[classes == number]
-        for first in range(0, len(own), PIECE):  # a unit's rows stay together, so a block can be longer
-            part = own[first : first + PIECE]
-            total[number, :-1] += (part.T @ part).astype(np.int64)
-            if total.shape[2]:
-                total[number, -1, 0] += int((row_lengths(part) // 4).sum())
+def clipped_rows(vectors: np.ndarray, norm: int = 1) -> np.ndarray:
+    """Every row clipped to norm 1, by itself, times `norm`; what is no number counts as 0."""
+    lengths = row_lengths(vectors)
+    if not np.isfinite(lengths).all():
+        vectors = np.where(np.isfinite(vectors), vectors, 0.0)
+        lengths = row_lengths(vectors)
+    return np.asarray(
+        vectors * (norm / np.sqrt(np.maximum(lengths, 1.0)))[:, None]
+    )  # one too long for its square becomes 0
 
 
-def release(question: Products, total: Any, noise: NoiseSource) -> list[Any]:
-    d, unit = total.shape[2], float(GRID * GRID)
+def release(question: Products, total: np.ndarray, noise: NoiseSource) -> list[Any]:
+    """The sums with exact integer noise."""
+    d, unit = total.shape[2], float(PRODUCT_GRID * PRODUCT_GRID)
     upper = np.triu_indices(d, 1)
     products = total[:, :-1][:, upper[0], upper[1]]
     if question.diagonal:

@@ -4,68 +4,89 @@ from typing import Any
 
 import numpy as np
 
-from understudy.private.mapping import Block, apply, row_lengths
+from understudy.private.cellwise import Terms, cells_of, pieces, terms
+from understudy.private.mapping import Block, apply
 from understudy.private.noise import NoiseSource
 from understudy.questions import Sums
-from understudy.questions.sums import GRID
+from understudy.questions.row_maps import Label
+from understudy.questions.sums import FINE, LARGEST, SUM_GRID, WEIGHT
 
 PIECE = 1024  # rows at a time, so that their vectors stay in the processor's cache
 FEW_GROUPS = 16  # are added up by a matrix product, others by sorting
-FINE = 2.0**32  # steps in which rows of one unit are added up: exact below 2^21 rows
+LENGTH = 1 << 28  # steps of a squared norm of 1; with weights of 2^12 everything below stays within 2^53, exactly
 
 
-def start(question: Sums, width: int) -> Any:
+def start(question: Sums, width: int) -> np.ndarray:
+    """The sums of no rows."""
     empty = Block(np.zeros((0, width), np.float32), np.zeros(0, np.int32))
     return np.zeros((question.groups, apply(question.vector, empty).shape[1]), np.int64)
 
 
-def add(question: Sums, total: Any, block: Block) -> None:
-    if block.units is None:
-        for first in range(0, len(block), PIECE):
-            piece = block.part(first, first + PIECE)
-            steps = on_grid(apply(question.vector, piece))
-            add_groups(total, groups_of(question, piece), steps)
+def add(question: Sums, total: np.ndarray, block: Block) -> None:
+    """Add the rows of one block."""
+    tables = terms(question.vector)
+    if block.units is None and tables is not None and not any(term.by_class for term in tables):
+        add_cells(question, tables, total, block)
         return
-    vectors, groups = apply(question.vector, block), groups_of(question, block)
-    vectors, groups, owner = per_unit_and_group(vectors, groups, block.units, question.average)
-    add_groups(total, groups, on_grid(vectors, owner))
+    for first, last, vectors in pieces(question.vector, block, PIECE):
+        steps, groups = on_grid(vectors), groups_of(question, block, first, last)
+        if block.units is None:
+            weight = weights(lengths(steps))
+        else:
+            own = block.units[first:last]
+            steps, groups, owner = per_unit_and_group(steps, groups, own - own[0])
+            most = WEIGHT // np.bincount(own - own[0]) if question.average else WEIGHT
+            weight = weights(np.bincount(owner, lengths(steps)), most)[owner]
+        add_groups(total, groups, steps * weight[:, None])
 
 
-def groups_of(question: Sums, block: Block) -> Any:
+def add_cells(question: Sums, tables: Terms, total: np.ndarray, block: Block) -> None:
+    """The same where vectors are looked up: rows in the same cell and group have the same steps, so weights are added up
+    for each cell instead of vectors for each row."""
+    cells, groups = cells_of(tables, block), groups_of(question, block, 0, len(block))
+    steps = [on_grid(term.table[0]) for term in tables]
+    weight = weights(sum(lengths(own).take(cell) for own, cell in zip(steps, cells, strict=True)))
+    for term, own, cell in zip(tables, steps, cells, strict=True):
+        held = np.bincount(groups * len(own) + cell, weight, minlength=question.groups * len(own))
+        total[:, term.places] += held.reshape(-1, len(own)).astype(np.int64) @ own.astype(np.int64)
+
+
+def groups_of(question: Sums, block: Block, first: int, last: int) -> np.ndarray:
+    """The group of every row, whatever the map returned."""
     if question.group is None:
-        return np.zeros(len(block), np.int64)
-    return np.clip(np.asarray(apply(question.group, block)[:, 0], np.int64), 0, question.groups - 1)
-
-
-def on_grid(vectors: Any, owner: Any = None, grid: int = GRID) -> Any:
-    """Clip every owner's vectors to joint norm 1 and put them on the grid: whole numbers (held as floats, below 2^53) whose
-    norm is at most `grid`, exactly. Without `owner` every row is its own; with one, no row is longer than 1 (`clipped_rows`).
-    """
-    if owner is None:
-        steps = clipped_rows(vectors, grid)
-        np.trunc(steps, out=steps)
-        lengths = row_lengths(steps)
+        return np.zeros(last - first, np.int64)
+    if type(question.group) is Label:
+        found = block.classes[first:last]
     else:
-        # Whole numbers again, rounded up: a unit's length does not depend on the order of its rows and is never too short.
-        squares = np.ceil(row_lengths(vectors) * FINE)
-        scale = grid / np.sqrt(np.maximum(np.bincount(owner, squares, minlength=1) / FINE, 1.0))
-        steps = np.trunc(vectors * scale[owner][:, None])
-        lengths = np.bincount(owner, row_lengths(steps), minlength=1)[owner]
-    # Floating point may leave a norm one part in 1e16 too long: such an owner is left out instead of trusted.
-    steps[lengths > grid * grid] = 0.0
+        found = apply(question.group, block.part(first, last))[:, 0]
+    return np.clip(np.asarray(found, np.int64), 0, question.groups - 1)
+
+
+def on_grid(vectors: np.ndarray) -> np.ndarray:
+    """Whole numbers of steps, held as floats; what is no number counts as 0, and no coordinate is larger than `LARGEST`."""
+    steps = np.rint(vectors * float(FINE))
+    np.clip(steps, -LARGEST, LARGEST, out=steps)
+    if np.isnan(steps.sum()):  # a sum is quicker than looking at every number
+        steps[np.isnan(steps)] = 0.0
     return steps
 
 
-def clipped_rows(vectors: Any, norm: int = 1) -> Any:
-    """Every row clipped to norm 1, by itself, times `norm`; what is no number counts as 0."""
-    sound = np.isfinite(vectors)
-    if not sound.all():
-        vectors = np.where(sound, vectors, 0.0)
-    with np.errstate(over="ignore"):  # a vector too long for its square is scaled to nothing
-        return vectors * (norm / np.sqrt(np.maximum(row_lengths(vectors), 1.0)))[:, None]
+def lengths(steps: np.ndarray) -> np.ndarray:
+    """Squared norm of every vector in steps of 1 / `LENGTH`, each square rounded up: whole numbers, so that they can be added in
+    any order, and never too short."""
+    squares = steps * steps
+    squares *= LENGTH / FINE**2
+    return np.asarray(np.ceil(squares, out=squares).sum(axis=1))
 
 
-def add_groups(total: Any, groups: Any, steps: Any) -> None:
+def weights(length: np.ndarray, most: np.ndarray | int = WEIGHT) -> np.ndarray:
+    """The largest whole number w up to `most` with w |x| <= WEIGHT, given |x|^2 in steps of 1 / `LENGTH`."""
+    largest = float(WEIGHT**2 * LENGTH)
+    found = np.minimum(np.floor(np.sqrt(largest / np.maximum(length, 1.0))), most)
+    return np.asarray(found - (found * found * length > largest))
+
+
+def add_groups(total: np.ndarray, groups: np.ndarray, steps: np.ndarray) -> None:
     """Row by row into its group. Products with 0 and 1 of whole numbers that add up to less than 2^53 are exact in any order."""
     if total.shape[0] <= FEW_GROUPS:
         total += (np.eye(total.shape[0])[groups].T @ steps).astype(np.int64)
@@ -75,24 +96,20 @@ def add_groups(total: Any, groups: Any, steps: Any) -> None:
         total[present] += np.add.reduceat(steps[order], first, axis=0).astype(np.int64)
 
 
-def per_unit_and_group(vectors: Any, groups: Any, units: Any, average: bool = False) -> tuple[Any, Any, Any]:
-    """Add up the rows of each (unit, group), each clipped to norm 1; returns the sums, their groups and the number of their unit.
-
-    Rows are added as whole multiples of 1 / FINE, so that sums do not depend on the order of rows. With `average` every row
-    counts 1 / (rows of its unit), so that a unit's weights add up to 1 over all groups.
-    """
-    whole = np.trunc(clipped_rows(vectors) * FINE)
+def per_unit_and_group(
+    steps: np.ndarray, groups: np.ndarray, units: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add up the rows of each (unit, group); returns the sums, their groups and the number of their unit."""
     order = np.lexsort((groups, units))
-    whole, groups, units = whole[order], groups[order], units[order]
+    steps, groups, units = steps[order], groups[order], units[order]
     new = np.ones(len(units), bool)
     new[1:] = (units[1:] != units[:-1]) | (groups[1:] != groups[:-1])
     first = np.flatnonzero(new)
-    summed = (np.add.reduceat(whole, first, axis=0) if len(first) else whole) / FINE
-    if average:
-        summed = summed / np.bincount(units)[units[first]][:, None]
-    return summed, groups[first], units[first]
+    summed = np.add.reduceat(steps, first, axis=0) if len(first) else steps
+    return np.clip(summed, -LARGEST, LARGEST), groups[first], units[first]
 
 
-def release(question: Sums, total: Any, noise: NoiseSource) -> list[Any]:
-    found: list[Any] = ((total + noise.draw("gaussian", GRID * question.sigma, total.shape)) / GRID).tolist()
+def release(question: Sums, total: np.ndarray, noise: NoiseSource) -> list[Any]:
+    """The sums with exact integer noise."""
+    found: list[Any] = ((total + noise.draw("gaussian", SUM_GRID * question.sigma, total.shape)) / SUM_GRID).tolist()
     return found

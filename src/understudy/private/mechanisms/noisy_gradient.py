@@ -46,10 +46,13 @@ from understudy.errors import UsageError
 from understudy.private import stream
 from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.rounds import Held
 from understudy.private.sampling import Members, Units, by_unit, gather, pieces
 from understudy.questions.rounds import GradientQuery
 
-RowLoss = Callable[[Any, Float[Array, " width"], Int[Array, ""]], Float[Array, ""]]
+Weights = Any  # of a network, as a pytree of arrays
+RowLoss = Callable[[Weights, Float[Array, " width"], Int[Array, ""]], Float[Array, ""]]
+UnitLoss = Callable[[Weights, Array, Array, Array], Array]  # rows of one unit, their classes, which places hold a row
 FINENESS = 1024.0  # answers are multiples of the noise's deviation divided by this
 MIXES = (
     "normalises across rows: in a network trained by noisy gradients one person's row would change the gradients of others, and "
@@ -63,7 +66,7 @@ class NoisyGradient:
 
     losses: tuple[RowLoss, ...]
     clips: tuple[float, ...]  # C, for each loss
-    rate: float  # q
+    sampling_rate: float  # q
     sigma: float  # deviation of the noise in units of C
     piece: int = 64  # units at a time
     per_unit: int = 1  # rows that one unit can have
@@ -72,7 +75,9 @@ class NoisyGradient:
         refuse_mixing(self.losses)
 
     def event(self, rounds: int) -> dpa.DpEvent:
-        return dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(self.rate, dpa.GaussianDpEvent(self.sigma)), rounds)
+        return dpa.SelfComposedDpEvent(
+            dpa.PoissonSampledDpEvent(self.sampling_rate, dpa.GaussianDpEvent(self.sigma)), rounds
+        )
 
     def tape(self, rounds: int, noise: NoiseSource) -> IntArray:
         return stream.secrets_of_rounds(rounds, noise)
@@ -82,12 +87,12 @@ class NoisyGradient:
 
     def gather(self, blocks: Blocks, tape: IntArray) -> tuple[Units, Any]:
         """For a table that is not held: the samples of all rounds of a tape, drawn in one pass, and the tape with who is in."""
-        data, members = gather(blocks, tape, self.rate)
+        data, members = gather(blocks, tape, self.sampling_rate)
         # 32 bits, as the compiled program reads them: this is the largest array of a round's sample.
         return data, np.concatenate([tape.astype(np.int32), members], axis=1, dtype=np.int32)
 
     def answer(
-        self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
+        self, data: Units, held: Held, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
         """The noisy gradient of the loss that is asked about, flat, padded to the length of the longest one."""
         reserved, own = stream.normal_words(longest(query)), noise[: stream.WORDS]
@@ -97,24 +102,24 @@ class NoisyGradient:
             bits = stream.words(own, reserved + data.size.shape[0])
             chosen = self.chosen(bits[reserved:])
 
-        def of(number: int, weights: Any) -> Float[Array, " coordinates"]:
+        def of(number: int, weights: Weights) -> Float[Array, " coordinates"]:
             return self.noised(self.total(data, chosen, weights, number), bits, self.clips[number])
 
         return held, asked(query, of)
 
     def chosen(self, bits: UInt32[Array, " units"]) -> Bool[Array, " units"]:
         """Which units take part."""
-        return stream.coins(bits, self.rate)
+        return stream.coins(bits, self.sampling_rate)
 
-    def total(self, data: Units, chosen: Array, weights: Any, number: int) -> Float[Array, " coordinates"]:
+    def total(self, data: Units, chosen: Array, weights: Weights, number: int) -> Float[Array, " coordinates"]:
         """Sum of clipped gradients over the sample. Private: it must not leave without noise."""
 
-        def gradient(loss: Any, weights: Any, members: Members) -> Any:
+        def gradient(loss: UnitLoss, weights: Weights, members: Members) -> Weights:
             return self.gradient(loss, weights, members, self.clips[number])
 
         return summed(self.losses[number], gradient, data, chosen, weights, self.piece, self.per_unit)
 
-    def gradient(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+    def gradient(self, loss: UnitLoss, weights: Weights, members: Members, clip: float) -> Weights:
         """Sum over the units of a piece, each clipped to norm `clip`."""
 
         def squared_norm(*unit: Array) -> Array:
@@ -131,7 +136,7 @@ class NoisyGradient:
             lambda part: jnp.where(sound.reshape(-1, *[1] * (part.ndim - 1)), part, part[stand_in][None]), members
         )
 
-        def weighted(weights: Any) -> Array:
+        def weighted(weights: Weights) -> Array:
             return jnp.sum(factor * jax.vmap(loss, in_axes=(None, 0, 0, 0))(weights, *kept))
 
         found = jax.grad(weighted)(weights)
@@ -139,6 +144,7 @@ class NoisyGradient:
         return jax.tree.map(lambda leaf: jnp.where(sound.any() & jnp.isfinite(leaf), leaf, 0.0), found)
 
     def noised(self, total: Float[Array, " n"], bits: Array, clip: float) -> Float[Array, " n"]:
+        """The sum with Gaussian noise, rounded to a grid far below its deviation."""
         deviation = self.sigma * clip
         noisy = total + deviation * stream.normals(bits, total.shape[0])
         grid = deviation / FINENESS
@@ -150,11 +156,11 @@ def longest(query: GradientQuery) -> int:
     return max(int(ravel_pytree(weights)[0].shape[0]) for weights in query.weights)
 
 
-def asked(query: GradientQuery, of: Callable[[int, Any], Float[Array, " own"]]) -> Float[Array, " coordinates"]:
+def asked(query: GradientQuery, of: Callable[[int, Weights], Float[Array, " own"]]) -> Float[Array, " coordinates"]:
     """`of(phase, weights)` for the phase that is asked about, padded to a common length."""
     most = longest(query)
 
-    def branch(number: int) -> Any:
+    def branch(number: int) -> Callable[[], Array]:
         def run() -> Float[Array, " coordinates"]:
             found = of(number, query.weights[number])
             return jnp.pad(found, (0, most - found.shape[0]))
@@ -170,10 +176,10 @@ def asked(query: GradientQuery, of: Callable[[int, Any], Float[Array, " own"]]) 
 
 def summed(
     loss: RowLoss,
-    gradient: Callable[[Any, Any, Members], Any],
+    gradient: Callable[[UnitLoss, Weights, Members], Weights],
     data: Units,
     chosen: Bool[Array, " units"],
-    weights: Any,
+    weights: Weights,
     piece: int,
     per_unit: int,
 ) -> Float[Array, " coordinates"]:
@@ -193,18 +199,18 @@ def summed(
         raise
 
 
-def unit_loss(loss: RowLoss, per_unit: int) -> Any:
+def unit_loss(loss: RowLoss, per_unit: int) -> UnitLoss:
     """Loss of one unit: the sum over its rows, which only meet here."""
     if per_unit == 1:
         return lambda weights, rows, classes, present: present[0] * loss(weights, rows[0], classes[0])
 
-    def summed(weights: Any, rows: Array, classes: Array, present: Array) -> Array:
+    def summed(weights: Weights, rows: Array, classes: Array, present: Array) -> Array:
         return jnp.sum(present * jax.vmap(loss, in_axes=(None, 0, 0))(weights, rows, classes))
 
     return summed
 
 
-def refuse_mixing(thing: Any) -> None:
+def refuse_mixing(thing: object) -> None:
     """UsageError if a loss is, or holds, a module that normalises across rows."""
     if isinstance(thing, eqx.nn.BatchNorm):
         raise UsageError(f"{type(thing).__name__} {MIXES}")

@@ -14,16 +14,19 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.private import stream
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.noisy_gradient import RowLoss, asked, summed
+from understudy.private.mechanisms.noisy_gradient import RowLoss, UnitLoss, Weights, asked, summed
 from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.rounds import Held
 from understudy.private.sampling import Members, Units, by_unit
 from understudy.questions.rounds import GradientQuery
 
 
 @dataclass(frozen=True)
 class PlainGradient:
+    """Public settings; see `NoisyGradient`."""
+
     losses: tuple[RowLoss, ...]
-    rate: float
+    sampling_rate: float
     piece: int = 64
     per_unit: int = 1
 
@@ -37,16 +40,16 @@ class PlainGradient:
         return by_unit(blocks), ()
 
     def answer(
-        self, data: Units, held: Any, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
+        self, data: Units, held: Held, query: GradientQuery, noise: Int[Array, " words"], key: PRNGKeyArray
     ) -> tuple[Any, Float[Array, " coordinates"]]:
-        chosen = stream.coins(stream.words(noise, data.size.shape[0]), self.rate)
+        chosen = stream.coins(stream.words(noise, data.size.shape[0]), self.sampling_rate)
 
-        def of(number: int, weights: Any) -> Float[Array, " own"]:
+        def of(number: int, weights: Weights) -> Float[Array, " own"]:
             return summed(self.losses[number], gradient, data, chosen, weights, self.piece, self.per_unit)
 
         return held, asked(query, of)
 
 
-def gradient(loss: Any, weights: Any, members: Members) -> Any:
+def gradient(loss: UnitLoss, weights: Weights, members: Members) -> Weights:
     """Of the sum over all units of a piece."""
     return jax.grad(lambda weights: jnp.sum(jax.vmap(loss, in_axes=(None, 0, 0, 0))(weights, *members)))(weights)

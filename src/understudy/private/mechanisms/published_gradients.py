@@ -32,6 +32,8 @@ BEST = -1e8  # least log q: beyond it float32 loses what is added to it
 
 @dataclass(frozen=True)
 class PublishedGradients:
+    """Public settings of the votes, and the budget at which the published accountant stops."""
+
     directions: TeacherGradients
     epsilon: float
     delta: float

@@ -44,6 +44,8 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportedGradients:
+    """Public settings of the votes, and of a report on what they cost by the data."""
+
     directions: TeacherGradients
     purpose: str  # of the report, in plan and ledger
     multiplier: float  # of the Gaussian event that dominates the report
@@ -52,6 +54,7 @@ class ReportedGradients:
 
     @property
     def program(self) -> "ReportedGradients":
+        """What the compiled answer depends on."""
         return replace(self, directions=self.directions.program)
 
     def event(self, rounds: int) -> dpa.DpEvent:
@@ -85,6 +88,7 @@ class ReportedGradients:
         return Counted(ensembles, gaps, tests, held.coin), directions
 
     def check(self, held: Counted) -> None:
+        """The votes' own account, looked at before anything leaves."""
         self.directions.check(held.ensembles)
 
     # -- the report -----------------------------------------------------------------------------------------------------------
@@ -107,16 +111,18 @@ class ReportedGradients:
         answers = gaps.sum(axis=1)  # as many as were released
         table, test = self.table(gaps.shape[1] - 1), self.test
         least = smooth.largest(tests * test, self.directions.touched)
-        most = smooth.largest(answers * smooth.GRID + tests * test, self.directions.touched)
+        most = smooth.largest(answers * smooth.PRICE_STEPS + tests * test, self.directions.touched)
         value = smooth.total(table, gaps, tests, test, self.directions.touched)
         noisy = smooth.raised(value, self.scale(table, gaps), np.asarray(held.coin, np.uint8).tobytes())
         return self.told(min(max(noisy, least), most), most)
 
     def table(self, teachers: int) -> smooth.Ints:
+        """Prices of answers by the votes they were close to, for an ensemble of so many teachers."""
         return smooth.price_table(self.order, self.directions.sigma_answer, self.directions.bins, teachers)
 
     @property
     def test(self) -> int:
+        """Price of one consensus test."""
         return smooth.consensus_price(self.directions.sigma_test, self.directions.sigma_answer)
 
     def scale(self, table: smooth.Ints, gaps: smooth.Ints) -> float:
@@ -142,6 +148,7 @@ class ReportedGradients:
         }
 
     def epsilon(self, steps: int) -> float:
+        """The data-dependent epsilon of so many price steps."""
         own = smooth.own_price(self.loss, self.order)
         rdp = smooth.renyi(steps, self.order, self.directions.sigma_answer) + own
         return pate2018.epsilon(rdp, self.order, self.delta)

@@ -30,12 +30,13 @@ Departures from the paper: no data-dependent price; ensembles may be split by cl
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import dp_accounting as dpa
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from understudy.accounting.filter import noise_for
@@ -55,7 +56,9 @@ Histograms = Int[Array, "groups judged projected bins"]
 class TeacherNetwork(Protocol):
     """A teacher's network: a hashable description, and a function of one row."""
 
-    def init(self, key: PRNGKeyArray) -> Weights: ...
+    def init(self, key: PRNGKeyArray) -> Weights:
+        """First weights of one teacher."""
+        ...
 
     def __call__(self, params: Weights, x: Float[Array, " inputs"]) -> Float[Array, " one"]: ...
 
@@ -69,6 +72,8 @@ class Ensembles(NamedTuple):
 
 @dataclass(frozen=True)
 class TeacherGradients:
+    """Public settings of the ensembles, their questions and their noise."""
+
     network: TeacherNetwork
     teachers: tuple[int, ...]  # of every ensemble: one per class, or one in all
     labels: int  # with one ensemble: number of classes, joined to every row as a one-hot; 0 with an ensemble per class
@@ -82,7 +87,7 @@ class TeacherGradients:
     unit: float  # noise multiplier of one unit of the filter
     answer_units: int  # what an arg-max costs; a test costs one unit
     allowance: int  # units charged per round and ensemble
-    rate: float
+    learning_rate: float
     decay: float
     chunk: int  # teachers trained at once: bounds memory, changes nothing else
 
@@ -105,10 +110,12 @@ class TeacherGradients:
 
     @property
     def sigma_test(self) -> float:
+        """Deviation of the noise of the consensus test."""
         return noise_for(self.unit, 1, math.sqrt(self.touched))
 
     @property
     def sigma_answer(self) -> float:
+        """Deviation of the noise of an answer."""
         return noise_for(self.unit, self.answer_units, math.sqrt(2 * self.touched))
 
     def event(self, rounds: int) -> dpa.DpEvent:
@@ -164,21 +171,21 @@ class TeacherGradients:
         An empty shard contributes nothing, so its teacher learns from fakes alone: a rule that sees no data.
         """
 
-        def loss(own: Weights, rows: Any, mask: Any, fakes: Any) -> Float[Array, ""]:
+        def loss(own: Weights, rows: Array, mask: Array, fakes: Array) -> Float[Array, ""]:
             logits = jax.vmap(self.network, in_axes=(None, 0))
             real = (mask * jax.nn.softplus(-logits(own, rows)[:, 0])).sum() / jnp.maximum(mask.sum(), 1.0)
             fake: Float[Array, ""] = jax.nn.softplus(logits(own, fakes)[:, 0]).mean()
             total: Float[Array, ""] = real + fake
             return total
 
-        def one(fakes: Any, teacher: tuple[Weights, Any, Any]) -> Weights:
-            def step(own: Weights, batch: Any) -> tuple[Weights, None]:
+        def one(fakes: Array, teacher: tuple[Weights, Array, Array]) -> Weights:
+            def step(own: Weights, batch: Array) -> tuple[Weights, None]:
                 slope = jax.grad(loss)(own, teacher[1], teacher[2], batch)
-                return jax.tree.map(lambda w, g: w - self.rate * (g + self.decay * w), own, slope), None
+                return jax.tree.map(lambda w, g: w - self.learning_rate * (g + self.decay * w), own, slope), None
 
             return jax.lax.scan(step, teacher[0], fakes)[0]
 
-        def group(own: Weights, rows: Any, mask: Any, fakes: Any) -> Weights:
+        def group(own: Weights, rows: ArrayLike, mask: ArrayLike, fakes: Array) -> Weights:
             trained: Weights = jax.lax.map(partial(one, fakes), (own, rows, mask), batch_size=self.chunk)
             return trained
 
@@ -194,14 +201,14 @@ class TeacherGradients:
             slope: Float[Array, " inputs"] = jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)
             return slope
 
-        def votes(rows: Any, axes: Any, teacher: tuple[Weights, Any]) -> Int[Array, "judged projected bins"]:
+        def votes(rows: Array, axes: Array, teacher: tuple[Weights, Array]) -> Int[Array, "judged projected bins"]:
             gradients = jax.vmap(wish, in_axes=(None, 0))(teacher[0], rows)
             bins = self.bin_of(jnp.einsum("jw,jwk->jk", gradients[:, : axes.shape[1]], axes))
             counted: Int[Array, "judged projected bins"] = jax.nn.one_hot(bins, self.bins, dtype=jnp.int32) * teacher[1]
             return counted
 
-        def group(own: Weights, there: Any, rows: Any, axes: Any) -> Any:
-            def add(total: Any, teachers: Any) -> Any:
+        def group(own: Weights, there: Array, rows: Array, axes: Array) -> Array:
+            def add(total: Array, teachers: tuple[Weights, Array]) -> tuple[Array, None]:
                 return total + jax.vmap(partial(votes, rows, axes))(teachers).sum(axis=0), None
 
             size = min(self.chunk, there.shape[0])
@@ -209,7 +216,7 @@ class TeacherGradients:
             return jax.lax.scan(add, jnp.zeros((self.judged, self.projected, self.bins), jnp.int32), parts)[0]
 
         there = jnp.asarray(exists, jnp.int32)
-        return jax.vmap(group)(weights, there, query.judged, query.projection)  # type: ignore[no-any-return]
+        return jax.vmap(group)(weights, there, query.judged, query.projection)
 
     def bin_of(self, u: Float[Array, "judged projected"]) -> Int[Array, "judged projected"]:
         """Bin of a clipped coordinate; a gradient that is no number votes for the middle."""

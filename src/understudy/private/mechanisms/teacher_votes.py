@@ -47,6 +47,8 @@ class Teachers(NamedTuple):
 
 @dataclass(frozen=True)
 class TeacherVotes:
+    """Public settings of the ensembles, their questions and their noise."""
+
     teachers: tuple[int, ...]  # k_c for every class
     capacity: int  # rows a shard can hold; public, surplus rows are dropped inside their own shard
     judged: int  # answers per class and round
@@ -59,6 +61,7 @@ class TeacherVotes:
 
     @property
     def levels(self) -> int:
+        """How finely a teacher's vote is measured."""
         return LEVELS[self.answers]
 
     @property
