@@ -63,3 +63,13 @@ def shuffled() -> Callable[[pd.DataFrame, int], pd.DataFrame]:
         return pd.DataFrame({c: frame[c].to_numpy()[rng.permutation(len(frame))] for c in frame.columns})
 
     return make
+
+
+@pytest.fixture(scope="module")
+def few_trees():
+    """Boosting in a moment: for tests of everything but what it finds."""
+    from understudy.evaluate import boosting
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosting, "ITERATIONS", 3)
+        yield

@@ -7,6 +7,8 @@ import pytest
 from understudy.cli import run
 from understudy.evaluate.result import Evaluation
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture
 def files(tmp_path, patients, schema):
@@ -14,8 +16,6 @@ def files(tmp_path, patients, schema):
     patients(100, 2).to_csv(tmp_path / "test.csv", index=False)
     patients(120, 3).to_parquet(tmp_path / "fake.parquet", index=False)
     schema.save(tmp_path / "s.yaml")
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "certificate.json").write_text('{"epsilon": 1.0}')
     return tmp_path
 
 
@@ -28,12 +28,12 @@ def words(folder, *more: str) -> list[str]:
 
 
 def test_command_writes_the_result_and_prints_it(files, capsys):
-    more = ("--train", str(files / "train.csv"), "--by", "city", "--model-dir", str(files / "model"), "--json")
+    more = ("--train", str(files / "train.csv"), "--by", "city", "--json")
     assert run(words(files, *more)) == 0
     printed = json.loads(capsys.readouterr().out)
     saved = Evaluation.load(files / "out" / "result.json")
     assert printed == saved.to_dict()
-    assert saved.header.certificate == {"epsilon": 1.0}
+    assert saved.header.certificate is None and saved.release.origin is None
     assert [s.name for s in saved.utility.settings] == ["A", "B", "C"]
     assert saved.fidelity.violations == ()  # CSV and Parquet are read into the same types
     assert not list((files / "out").glob("*.part"))
@@ -42,7 +42,7 @@ def test_command_writes_the_result_and_prints_it(files, capsys):
 def test_text_shows_the_banner_first(files, capsys):
     assert run(words(files, "--metrics", "fidelity")) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("NOT PRIVATE") and "column shapes" in shown.out
+    assert shown.out.startswith("NOT PRIVATE") and "pairs of columns" in shown.out and "no dependence" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_text_shows_the_banner_first(files, capsys):
         (("--models", "nosuch"), "--models: unknown model"),
         (("--metrics", "nosuch"), "unknown family"),
         (("--train", "nosuch.csv"), "no such file"),
-        (("--model-dir", "nosuch"), "certificate.json"),
+        (("--model-dir", "nosuch"), "not a model folder"),
         (("--image-shape", "big"), "--image-shape"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from understudy.evaluate import classifiers, settings
-from understudy.evaluate.metrics import diagnostics, groups, marginals, mmd, pairs, propensity, shapes, violations
+from understudy.evaluate.metrics import diagnostics, groups, mmd, shapes, violations
 from understudy.evaluate.table import prepare
 
 
@@ -18,12 +18,7 @@ def real(patients, schema):
 
 
 def test_identical_tables_are_perfect(real, schema):
-    found, score = shapes.compare(real, [real], schema)
-    assert score.mean == 1 and all(s.distance.mean == 0 for s in found)
-    assert pairs.compare(real, [real], schema).max_absolute_difference.mean == 0
-    for ways in (2, 3):
-        joint = marginals.compare(real, [real], schema, ways, 0)
-        assert joint.mean.mean == 0 and joint.worst.mean == 0 and joint.noise > 0
+    assert all(s.distance.mean == 0 for s in shapes.compare(real, [real], schema))
     assert violations.find([real], schema) == ()
     assert diagnostics.copies(real, real) == 1
     assert mmd.compare(real, [real], schema, 0).value.mean < 0  # unbiased: the shared rows pull it below zero
@@ -32,11 +27,8 @@ def test_identical_tables_are_perfect(real, schema):
 
 
 def test_a_second_sample_of_the_same_source_is_within_noise(real, patients, schema):
-    """Fixed seeds: fails only if code changes. Propensity of 1500 a side has standard error about 0.015."""
+    """Fixed seeds: fails only if code changes."""
     other = prepare(patients(1500, 2), schema)
-    joint = marginals.compare(real, [other], schema, 2, 0)
-    assert joint.mean.mean == pytest.approx(joint.noise, rel=0.2)
-    assert propensity.compare(real, [other], schema, 0).auroc.mean == pytest.approx(0.5, abs=0.06)
     assert abs(mmd.compare(real, [other], schema, 0).value.mean) < 0.002
     assert diagnostics.compare(real, prepare(patients(1500, 3), schema), [other], schema, 0).distances \
         .closer_than_holdout.mean == pytest.approx(0.5, abs=0.06)  # fmt: skip
@@ -44,13 +36,8 @@ def test_a_second_sample_of_the_same_source_is_within_noise(real, patients, sche
 
 def test_shuffled_columns_keep_shapes_and_lose_links(real, patients, shuffled, schema):
     fake = prepare(shuffled(patients(1500, 1)), schema)
-    assert shapes.compare(real, [fake], schema)[1].mean == 1
-    trends = pairs.compare(real, [fake], schema)
-    at = {name: i for i, name in enumerate(trends.columns)}
-    assert trends.real[at["age"]][at["grade"]] > 0.9 and abs(trends.synthetic[at["age"]][at["grade"]]) < 0.1
-    assert marginals.compare(real, [fake], schema, 2, 0).mean.mean > 1.3 * marginals.compare(
-        real, [fake], schema, 2, 0).noise  # fmt: skip
-    assert propensity.compare(real, [fake], schema, 0).auroc.mean > 0.8
+    assert all(s.distance.mean == 0 for s in shapes.compare(real, [fake], schema))
+    assert mmd.compare(real, [fake], schema, 0).value.mean > 0.002
 
 
 def damaged(frame: pd.DataFrame, column: str, amount: float) -> pd.DataFrame:
@@ -67,7 +54,7 @@ def test_distance_grows_with_the_damage_and_only_there(column, real, patients, s
     frame = patients(1500, 1)
     distances, others = [], []
     for amount in (0.0, 0.2, 0.5, 1.0):
-        found, _ = shapes.compare(real, [prepare(damaged(frame, column, amount), schema)], schema)
+        found = shapes.compare(real, [prepare(damaged(frame, column, amount), schema)], schema)
         distances.append(next(s.distance.mean for s in found if s.column == column))
         others += [s.distance.mean for s in found if s.column != column]
     assert distances == sorted(distances) and distances[0] == 0 and max(others) == 0
@@ -75,18 +62,10 @@ def test_distance_grows_with_the_damage_and_only_there(column, real, patients, s
         assert distances == pytest.approx([0, 0.2, 0.5, 1.0], abs=0.001)
 
 
-def test_joint_figures_grow_with_the_damage(real, patients, schema):
-    frame = patients(1500, 1)
-    tables = [prepare(damaged(frame, "age", amount), schema) for amount in (0.0, 0.2, 0.5)]
-    for figure in (
-        [marginals.compare(real, [t], schema, 2, 0).mean.mean for t in tables],
-        [marginals.compare(real, [t], schema, 3, 0).mean.mean for t in tables],
-        [pairs.compare(real, [t], schema).mean_absolute_difference.mean for t in tables],
-        [mmd.compare(real, [t], schema, 0).value.mean for t in tables],
-        [propensity.compare(real, [t], schema, 0).auroc.mean for t in tables],
-    ):
-        assert figure == sorted(figure) and figure[-1] > figure[0] + 0.001
-    assert propensity.compare(real, [tables[-1]], schema, 0).telling_columns[0] == "age"
+def test_kernel_distance_grows_with_the_damage(real, patients, schema):
+    tables = [prepare(damaged(patients(1500, 1), "age", amount), schema) for amount in (0.0, 0.2, 0.5)]
+    found = [mmd.compare(real, [t], schema, 0).value.mean for t in tables]
+    assert found == sorted(found) and found[-1] > found[0] + 0.001
 
 
 def test_violations_name_column_rule_and_share(patients, schema):
@@ -110,7 +89,7 @@ def test_violations_name_column_rule_and_share(patients, schema):
 def test_missing_rates_are_seen(real, patients, schema):
     frame = patients(1500, 1)
     frame.loc[:749, "bmi"] = np.nan
-    shape = next(s for s in shapes.compare(real, [prepare(frame, schema)], schema)[0] if s.column == "bmi")
+    shape = next(s for s in shapes.compare(real, [prepare(frame, schema)], schema) if s.column == "bmi")
     assert shape.real_missing == pytest.approx(0.1, abs=0.03) and shape.synthetic_missing.mean > 0.5
 
 

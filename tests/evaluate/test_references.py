@@ -9,7 +9,7 @@ from scipy import spatial, stats
 from sklearn import metrics as sk
 
 from understudy.evaluate import classifiers
-from understudy.evaluate.metrics import diagnostics, marginals, mmd, pairs, ranking, shapes
+from understudy.evaluate.metrics import diagnostics, mmd, pairs, ranking, shapes
 from understudy.schema import Column
 
 # Jordon et al. 2019, Table 1 (Kaggle Credit, setting B), AUROC of the twelve models.
@@ -160,16 +160,6 @@ def test_correlation_ratio_is_the_root_of_explained_variance():
     value = group * 2.0 + rng.normal(size=300)
     means = pd.Series(value).groupby(group).transform("mean")
     assert pairs.correlation_ratio(group, value, 3) == pytest.approx(np.sqrt(means.var(ddof=0) / value.var()))
-
-
-def test_two_way_distance_equals_a_cross_table():
-    rng = np.random.default_rng(0)
-    one = {i: rng.integers(0, 4, 300).astype(np.int16) for i in range(2)}
-    two = {i: rng.integers(0, 3, 200).astype(np.int16) for i in range(2)}
-    found = marginals.distances(one, two, [(0, 1)], 300, 200)[0]
-    p = pd.crosstab(one[0], one[1], normalize="all")
-    q = pd.crosstab(two[0], two[1], normalize="all").reindex_like(p).fillna(0)
-    assert found == pytest.approx(0.5 * np.abs(p - q).to_numpy().sum())
 
 
 def test_closest_record_equals_a_tree_search():

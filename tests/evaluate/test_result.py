@@ -8,14 +8,20 @@ import pytest
 from understudy.errors import UsageError
 from understudy.evaluate.result import (
     BANNER,
+    Associations,
     ColumnShape,
+    DeterminedPair,
     Evaluation,
     Fidelity,
     Header,
     Histogram,
-    PairTrends,
+    ImpossiblePair,
+    MarginalError,
+    Measure,
     Release,
     Summary,
+    Target,
+    WholeTable,
 )
 
 
@@ -31,14 +37,18 @@ def small() -> Evaluation:
         histogram=Histogram(edges=(0.0, 0.5, 1.0), labels=None, real=(0.1, 0.9), synthetic=(0.2, 0.8)),
         real_missing=0.0, synthetic_missing=Summary.of([0.0]), real_mean=math.pi, synthetic_mean=Summary.of([3.0]),
     )  # fmt: skip
-    pairs = PairTrends(
-        columns=("a",), measures=(("pearson",),), real=((None,),), synthetic=((1.0,),), difference=((None,),),
-        mean_absolute_difference=Summary.of([None]), max_absolute_difference=Summary.of([]),
+    whole = WholeTable(
+        compared_with="test", real_rows=3, held_out_rows=None, bins=20, boosted_rows=0,
+        measures=(Measure.of("two-way", Summary.of([0.2, None], False), 0.0, None, bootstrap=0.1, independent=1 / 3),),
+        associations=Associations(
+            columns=("a", "b"), real=((1.0, None), (None, 1.0)), synthetic=((1.0, 0.5), (0.5, 1.0)),
+            difference=((0.0, None), (None, 0.0)), strong=0),
+        worst_sets=(MarginalError(columns=("a", "b"), distance=0.4),),
+        targets=(Target(column="a", classes=2, real=0.9, synthetic=Summary.of([0.8, 0.7]), bootstrap=None),),
+        telling_columns=("a",), impossible=(ImpossiblePair(columns=("a", "b"), share=0.25),),
+        determined=(DeterminedPair(columns=("a", "b"), real=1.0, synthetic=Summary.of([0.5, 0.6])),),
     )  # fmt: skip
-    fidelity = Fidelity(
-        shapes=(shape,), shape_score=Summary.of([0.5]), pairs=pairs, two_way=None, three_way=None, propensity=None,
-        violations=(),
-    )  # fmt: skip
+    fidelity = Fidelity(shapes=(shape,), whole=whole, violations=())
     release = Release(
         schema={"columns": {"a": {"kind": "continuous"}}}, rows=3, columns=(), pair_columns=("a",),
         pair_measures=(("pearson",),), pairs=((1.0,),), violations=(),
@@ -72,3 +82,27 @@ def test_summary_leaves_undefined_runs_out_and_knows_the_direction():
     assert (s.low, s.high, s.best) == (0.2, 0.4, 0.2)
     assert s.mean == pytest.approx(0.3) and s.sd == pytest.approx(math.sqrt(0.02))
     assert Summary.of([]).mean is None and Summary.of([0.7]).sd is None
+
+
+@pytest.mark.parametrize(
+    ("mean", "bootstrap", "held_out", "independent", "floor", "lost"),
+    [
+        (0.2, 0.1, 0.15, 0.3, 0.1, 0.5),
+        (0.05, 0.1, None, 0.3, 0.1, -0.25),
+        (0.2, 0.1, None, 0.12, 0.1, None),  # no dependence is hardly worse than real rows: nothing can be said
+        (0.2, 0.1, None, 0.05, 0.1, None),
+        (0.2, 0.0, 0.1, 0.3, 0.1, 0.5),  # copies cannot but look perfect: held-out rows are the floor
+        (0.2, 0.0, None, 0.4, 0.0, 0.5),
+        (0.2, None, None, 0.4, None, None),
+    ],
+)
+def test_floor_and_loss_by_hand(mean, bootstrap, held_out, independent, floor, lost):
+    known = {"bootstrap": bootstrap, "held_out": held_out, "independent": independent}
+    found = Measure.of("two-way", Summary.of([mean], False), 0.0, None, **known)
+    assert found.floor == floor and found.lost == (None if lost is None else pytest.approx(lost))
+
+
+def test_loss_where_more_is_better():
+    known = {"bootstrap": 900.0, "held_out": None, "independent": 700.0}
+    assert Measure.of("k-marginal", Summary.of([850.0]), 1000.0, None, **known).lost == pytest.approx(0.25)
+    assert Measure.of("k-marginal", Summary.of([850.0]), 1000.0, None, **known | {"independent": 880.0}).lost is None

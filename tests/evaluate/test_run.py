@@ -16,6 +16,7 @@ from understudy.evaluate.table import prepare
 from understudy.schema import Codec, Column, Schema
 
 QUICK = ("logistic", "tree")
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from markupsafe import escape
 
 from understudy.accounting import Budget, Charge, Ledger, Plan, build_certificate
 from understudy.report import certificate
-from understudy.report.node import Node
+from understudy.report.node import Element
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,9 @@ def genuine():
     ledger = Ledger(plan)
     ledger.charge("teacher <votes>", event, "chunk 0", "digest")
     facts = {"schema": {"columns": {}}, "schema_fingerprint": "f", "hashes": {}, "versions": {}}
-    return lambda **more: Node(build_certificate(plan=plan, ledger=ledger.to_dict(), **facts, **more).to_dict(), "/c")
+    return lambda **more: Element(
+        build_certificate(plan=plan, ledger=ledger.to_dict(), **facts, **more).to_dict(), "/c"
+    )
 
 
 def test_a_valid_one_states_its_claim(genuine):
@@ -46,5 +48,5 @@ def test_a_void_one_states_no_epsilon(genuine):
 
 
 def test_none_is_said_to_be_none():
-    assert certificate.short(Node(None)) == "none" and not certificate.is_void(Node(None))
-    assert "not private by being synthetic" in certificate.face(Node(None))
+    assert certificate.short(Element(None)) == "none" and not certificate.is_void(Element(None))
+    assert "not private by being synthetic" in certificate.face(Element(None))

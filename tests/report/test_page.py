@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 
 from understudy import report
 from understudy.report import svg
-from understudy.report.node import Node
+from understudy.report.node import Element
 from understudy.report.page import fill
 
 KINDS = ("internal", "release")
@@ -143,7 +143,7 @@ def test_templates_never_switch_the_escaping_off():
 
 @pytest.mark.parametrize("value", ["<b>&</b>", '" onload="x', "a\nb\x00"])
 def test_what_a_template_prints_is_escaped_and_cleaned(value):
-    shown = fill("parts", "fact", title=value, value=Node(value))
+    shown = fill("parts", "fact", title=value, value=Element(value))
     words = html.escape(svg.clean(value)).replace("&quot;", "&#34;")
     assert shown == f"<div><dt>{words}</dt><dd>{words}</dd></div>"
 

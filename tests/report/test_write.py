@@ -17,7 +17,7 @@ def test_both_kinds_are_written(results, tmp_path):
 
 @pytest.mark.parametrize("kind", ["internal", "release"])
 def test_one_kind_is_written(results, tmp_path, kind):
-    assert [report.kind_of(p) for p in report.write(results("bare"), tmp_path / "o", kind)] == [kind]
+    assert [report.kind_of(p) for p in report.write(results("adult"), tmp_path / "o", kind)] == [kind]
     assert len(list((tmp_path / "o").iterdir())) == 1
 
 
@@ -77,7 +77,7 @@ def test_command_speaks_json(results, tmp_path, capsys):
 
 def test_a_missing_entry_is_named_by_its_address(results, tmp_path):
     data = json.loads(results("adult").read_text(encoding="utf-8"))
-    del data["fidelity"]["shape_score"]
+    del data["fidelity"]["whole"]
     (tmp_path / "result.json").write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(UsageError, match="no entry /fidelity/shape_score"):
+    with pytest.raises(UsageError, match="no entry /fidelity/whole"):
         report.write(tmp_path / "result.json", tmp_path)

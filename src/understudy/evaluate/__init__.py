@@ -4,9 +4,11 @@
     result = evaluate(fake, test, schema, train=train)      # frames or files; several fakes as a list
     result.save("result.json")
 
-Families (`metrics`): utility (settings A, B, C and ranking agreement), fidelity (shapes, pairs, marginals, propensity,
-violations), mmd, dimension (binary tables), groups (who is hurt), diagnostics. What each computes and where it comes
-from stands in its own file under `metrics/` and in `docs/evaluation.md`.
+Families (`metrics`): utility (settings A, B, C and ranking agreement), fidelity (column shapes, the whole table, violations),
+mmd, dimension (binary tables), groups (who is hurt), diagnostics. What each computes and where it comes from stands in its
+own file under `metrics/` and in `docs/evaluation.md`. The whole-table measures alone, with or without a label:
+
+    whole_table(train, fake, schema, held_out=test).figures()
 
 Nothing raises on odd contents of a table. `jobs` worker processes fit the models; results do not depend on `jobs`.
 Importing this package brings in the result records only; scikit-learn and pandas come with the first evaluation.
@@ -16,9 +18,9 @@ import sys
 import types
 from typing import Any
 
-from understudy.evaluate.result import FAMILIES, Evaluation, Summary
+from understudy.evaluate.result import FAMILIES, Evaluation, Summary, WholeTable
 
-__all__ = ["FAMILIES", "Evaluation", "Summary", "evaluate"]
+__all__ = ["FAMILIES", "Evaluation", "Summary", "WholeTable", "evaluate", "whole_table"]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,6 +28,10 @@ def __getattr__(name: str) -> Any:
         from understudy.evaluate.run import evaluate
 
         return evaluate
+    if name == "whole_table":
+        from understudy.evaluate.whole import whole_table
+
+        return whole_table
     raise AttributeError(f"module 'understudy.evaluate' has no attribute {name!r}")
 
 

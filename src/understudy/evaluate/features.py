@@ -50,11 +50,6 @@ class Features:
         """Columns of the design matrix."""
         return sum(f.width for f in self.features)
 
-    @property
-    def owners(self) -> tuple[str, ...]:
-        """The table column behind each feature."""
-        return tuple(f.column for f in self.features for _ in range(f.width))
-
     def apply(self, table: Table) -> np.ndarray:
         """The design matrix of a table."""
         out = np.zeros((table.rows, self.width), dtype=np.float64)

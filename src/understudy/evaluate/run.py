@@ -15,17 +15,15 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from understudy import parallel
+from understudy import manifest, parallel
 from understudy.errors import UsageError
-from understudy.evaluate import classifiers, images, settings, table
+from understudy.evaluate import classifiers, images, settings, table, whole
 from understudy.evaluate.metrics import (
     diagnostics,
     dimension,
     groups,
-    marginals,
     mmd,
     pairs,
-    propensity,
     ranking,
     release,
     shapes,
@@ -55,6 +53,7 @@ def evaluate(
     max_rows: int | None = MAX_ROWS,
     image_shape: tuple[int, int] | tuple[int, int, int] | None = None,
     certificate: dict[str, object] | None = None,
+    model: str | Path | None = None,
     seed: int = 0,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -66,9 +65,14 @@ def evaluate(
     the other. `train` (the rows the generator saw) enables setting A, the ranking agreement and distances. `max_rows`
     caps what classifiers train on. `by` names columns whose groups are reported. `jobs=None` uses every core.
     `image_shape` (height, width[, channels]) adds the CNN and the picture grid. `certificate` is kept in the header.
+    `model` is the folder that made the synthetic files: only then may a release report be written. Its certificate must
+    verify, and every file must have the manifest that `understudy sample` left beside it.
     """
     start = time.perf_counter()
-    families = _families(metrics)
+    origin = None
+    if model is not None:
+        certificate, origin = manifest.verified(model).to_dict(), _origin(synthetic, model)
+    families = _families(metrics if metrics is None or model is None else (*metrics, "diagnostics"))
     chosen = classifiers.choose(None if models is None else tuple(models)) if "utility" in families else ()
     if max_rows is not None and max_rows < 2:
         raise UsageError(f"max_rows={max_rows}: classifiers need at least 2 rows")
@@ -110,7 +114,7 @@ def evaluate(
     if known is None and with_models:
         notes.append("no real training rows given: setting A and the ranking agreement are left out")
     if "fidelity" in families:
-        out["fidelity"] = _fidelity(held, prepared, schema, seed, steps)
+        out["fidelity"] = _fidelity(known, held, prepared, schema, seed, steps)
     if "mmd" in families:
         out["mmd"] = steps.do("mmd", lambda: mmd.compare(held, prepared, schema, seed))
     if wants_dimension:
@@ -135,13 +139,26 @@ def evaluate(
         out["images"] = steps.do("pictures", lambda: images.compare(
             schema, shape, train=known, test=held, synthetic=prepared, max_rows=max_rows, seed=seed))  # fmt: skip
         grid = images.synthetic_grid(prepared[0], from_synthetic, shape)
-    described = steps.do("synthetic table", lambda: release.describe(prepared[0], from_synthetic, public, grid))
+    described = steps.do("synthetic table", lambda: release.describe(prepared[0], from_synthetic, public, grid, origin))
     header = _header(
         schema, target, held, known, prepared, models=chosen, metrics=families, max_rows=max_rows, seed=seed,
         certificate=None if certificate is None else json.loads(json.dumps(certificate)), notes=tuple(notes),
         seconds=round(time.perf_counter() - start, 3),
     )  # fmt: skip
     return Evaluation(header=header, release=described, warnings=_warnings(out), **out)
+
+
+def _origin(synthetic: Source | Sequence[Source], model: str | Path) -> dict[str, str]:
+    """The digests that bind the synthetic files to their model."""
+    sources = synthetic if isinstance(synthetic, list | tuple) else [synthetic]
+    found = []
+    for source in sources:
+        if not isinstance(source, str | Path):
+            raise UsageError("model: only files that 'understudy sample' wrote can be traced to a model, not frames")
+        found.append(manifest.check(source, model))
+    if not found:
+        raise UsageError("synthetic: give at least one synthetic table")
+    return {"model": found[0].model, "file": found[0].sha256}
 
 
 def _families(metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -216,11 +233,19 @@ class _Steps:
         self.total, self.progress, self.cancel, self.done = total, progress, cancel, 0
 
     def do(self, label: str, work: Callable[[], Value]) -> Value:
-        if self.cancel is not None and self.cancel.is_set():
-            raise parallel.Cancelled(f"cancelled before: {label}")
+        self.stop(label)
         value = work()
         self.inner(0, 0, label)
         return value
+
+    def next(self, label: str) -> None:
+        """A step that is about to begin, told by whoever takes it."""
+        self.stop(label)
+        self.inner(0, 0, label)
+
+    def stop(self, label: str) -> None:
+        if self.cancel is not None and self.cancel.is_set():
+            raise parallel.Cancelled(f"cancelled before: {label}")
 
     def inner(self, _done: int, _total: int, label: str) -> None:
         self.done += 1
@@ -263,15 +288,19 @@ def _utility(
     )  # fmt: skip
 
 
-def _fidelity(held: table.Table, prepared: list[table.Table], schema: Schema, seed: int, steps: "_Steps") -> Fidelity:
-    found, score = steps.do("column shapes", lambda: shapes.compare(held, prepared, schema))
+def _fidelity(
+    known: table.Table | None,
+    held: table.Table,
+    prepared: list[table.Table],
+    schema: Schema,
+    seed: int,
+    steps: "_Steps",
+) -> Fidelity:
+    """Against the rows that the generator saw, where given: they are what it was asked to imitate, and the larger table."""
+    real, other, name = (held, None, "test") if known is None else (known, held, "train")
     return Fidelity(
-        shapes=found,
-        shape_score=score,
-        pairs=steps.do("pair trends", lambda: pairs.compare(held, prepared, schema)),
-        two_way=steps.do("two-way marginals", lambda: marginals.compare(held, prepared, schema, 2, seed)),
-        three_way=steps.do("three-way marginals", lambda: marginals.compare(held, prepared, schema, 3, seed)),
-        propensity=steps.do("propensity", lambda: propensity.compare(held, prepared, schema, seed)),
+        shapes=steps.do("column shapes", lambda: shapes.compare(real, prepared, schema)),
+        whole=whole.compare(real, prepared, schema, held_out=other, seed=seed, compared_with=name, tick=steps.next),
         violations=steps.do("schema violations", lambda: violations.find(prepared, schema)),
     )
 
@@ -318,6 +347,13 @@ def _versions() -> dict[str, str]:
 def _warnings(out: dict[str, Any]) -> tuple[str, ...]:
     """What a reader should see first: vanished groups, models that could not learn, broken rules."""
     found = []
+    looked = out.get("diagnostics")
+    if looked is not None and looked.copied:
+        share = max(value for value in looked.exact_copies.runs if value is not None)
+        found.append(
+            f"EXACT COPIES: {share:.1%} of the synthetic rows are {looked.compared_with} rows; this is no synthetic table, do "
+            "not release it"
+        )
     for grouping in out.get("groups", ()):
         if grouping.vanished:
             what = "classes" if grouping.role == "class" else f"groups of {grouping.by}"

@@ -13,7 +13,7 @@ from understudy.accounting.attacker import best_true_positive_rate
 from understudy.files import write_atomically
 from understudy.report import page
 from understudy.report.audit_charts import Estimate, forest, roc
-from understudy.report.node import Node, read_marked
+from understudy.report.node import Element, read_marked
 from understudy.report.svg import Num
 
 FOUND, NOT_FOUND = "violation found", "no violation found by these attacks"
@@ -48,7 +48,7 @@ THREATS = {
 _fill = functools.partial(page.fill, "audit_page")
 
 
-def read(path: str | Path) -> Node:
+def read(path: str | Path) -> Element:
     """The root of an audit file, or a sentence about what is wrong with it."""
     return read_marked(path, "audit", "understudy audit")
 
@@ -58,7 +58,7 @@ def write(result: str | Path, path: str | Path) -> Path:
     return write_atomically(path, render(read(result)))
 
 
-def render(root: Node) -> str:
+def render(root: Element) -> str:
     """The whole page."""
     violated = any(outcome["violated"].value is True for outcome in root["outcomes"])
     verdict = FOUND if violated else NOTHING_CLAIMED if root["epsilon"].number is None else NOT_FOUND
@@ -81,24 +81,24 @@ def render(root: Node) -> str:
     )
 
 
-def _deciding(outcomes: Node | list[Node]) -> list[Node]:
+def _deciding(outcomes: Element | list[Element]) -> list[Element]:
     """The frequentist bounds of some outcomes: those that decide."""
     return [b for o in outcomes for b in o["bounds"] if b["frequentist"].value is True]
 
 
-def _best(bounds: list[Node]) -> Node | None:
+def _best(bounds: list[Element]) -> Element | None:
     return max(bounds, key=lambda b: b["epsilon"].number or 0.0, default=None)
 
 
-def _name(outcome: Node) -> str:
+def _name(outcome: Element) -> str:
     return f"{outcome['threat']}, {outcome['attack']}, {outcome['target']}"
 
 
-def _kind(bound: Node) -> str:
+def _kind(bound: Element) -> str:
     return KINDS.get(bound["kind"].text, bound["kind"].text)
 
 
-def _findings(root: Node) -> list[dict[str, object]]:
+def _findings(root: Element) -> list[dict[str, object]]:
     """Per outcome its strongest deciding bound, and whether so few runs could not have shown a violation."""
     claim, found = root["epsilon"].number, []
     for outcome in root["outcomes"]:
@@ -111,12 +111,12 @@ def _findings(root: Node) -> list[dict[str, object]]:
     return found
 
 
-def _exceeds(bound: Node, claim: Num | None) -> bool:
+def _exceeds(bound: Element, claim: Num | None) -> bool:
     low = bound["epsilon"].number
     return bound["frequentist"].value is True and claim is not None and (low is None or low > claim)
 
 
-def _bounds(root: Node) -> Markup:
+def _bounds(root: Element) -> Markup:
     outcomes, claim = list(root["outcomes"]), root["epsilon"].number
     if not outcomes:
         return Markup()
@@ -135,7 +135,7 @@ def _bounds(root: Node) -> Markup:
     )
 
 
-def _estimate(bound: Node, claim: Num | None) -> Estimate:
+def _estimate(bound: Element, claim: Num | None) -> Estimate:
     return Estimate(
         name=_kind(bound),
         low=bound["epsilon"].number,
@@ -147,7 +147,7 @@ def _estimate(bound: Node, claim: Num | None) -> Estimate:
     )
 
 
-def _curves(root: Node) -> Markup:
+def _curves(root: Element) -> Markup:
     region = allowed(root["epsilon"].number, root["delta"].number)
     drawn = []
     for outcome in root["outcomes"]:
@@ -167,7 +167,7 @@ def allowed(epsilon: Num | None, delta: Num | None, steps: int = 100) -> list[tu
     return [(a, max(0.0, 1.0 - best(epsilon, delta, 1.0 - a)), best(epsilon, delta, a)) for a in rates]
 
 
-def _limits(root: Node) -> Markup:
+def _limits(root: Element) -> Markup:
     threats = dict.fromkeys(o["threat"].text for o in root["outcomes"])
     tried = [(threat, THREATS.get(threat, "sees what its documentation says")) for threat in threats]
     return _fill("limits", tried=tried, not_tried=[name for name in THREATS if name not in threats])

@@ -10,7 +10,7 @@ import math
 
 from markupsafe import Markup
 
-from understudy.report.node import Node, figure
+from understudy.report.node import Element, figure
 from understudy.report.page import fill
 
 _SHOWN = 40_000  # letters of the whole certificate a page carries; the artifact holds the rest
@@ -22,30 +22,30 @@ _LISTS = (
 )
 
 
-def is_void(certificate: Node) -> bool:
+def is_void(certificate: Element) -> bool:
     """There is a certificate and it takes its claim back."""
     return bool(certificate) and not holds(certificate)
 
 
-def holds(certificate: Node) -> bool:
+def holds(certificate: Element) -> bool:
     """Only then may the synthetic rows be called private: stated valid, with a finite epsilon and no reservation."""
     valid = certificate.get("valid").value is True and not certificate.get("void_reasons")
     return valid and epsilon(certificate).number is not None
 
 
-def epsilon(certificate: Node) -> Node:
+def epsilon(certificate: Element) -> Element:
     """The claimed epsilon, an empty node where nothing is claimed."""
     return certificate.get("claim").get("epsilon")
 
 
-def short(certificate: Node) -> str:
+def short(certificate: Element) -> str:
     """For the header of a page."""
     if not certificate:
         return "none"
     return Markup("ε = ") + figure(epsilon(certificate)) if holds(certificate) else "VOID"
 
 
-def face(certificate: Node) -> Markup:
+def face(certificate: Element) -> Markup:
     """The label: claim in large letters, then the edges of the claim, then the whole certificate folded away."""
     valid = holds(certificate)
     lists = [] if valid else [("", _entries(certificate.get("void_reasons")))]
@@ -64,11 +64,11 @@ def face(certificate: Node) -> Markup:
     )
 
 
-def _entries(node: Node) -> list[Node]:
+def _entries(node: Element) -> list[Element]:
     return list(node) if isinstance(node.value, list) else [node] if node else []
 
 
-def _gains(certificate: Node) -> list[str]:
+def _gains(certificate: Element) -> list[str]:
     """What the best possible attacker gains. Rates are rounded up: a limit must not be understated."""
     gains = []
     for key, rate in certificate.get("attacker").items():

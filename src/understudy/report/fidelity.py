@@ -1,39 +1,25 @@
 """How alike the columns are, one by one and together."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from understudy.report import page
 from understudy.report.grids import heat_map
-from understudy.report.node import Node, day
+from understudy.report.node import Element, day
 from understudy.report.shares import category_bars, histogram
 from understudy.report.svg import Num
 
 SHOWN_SHAPES = 24
 SHOWN_CATEGORIES = 20
 SHOWN_PAIRS = 30
-SHOWN_SETS = 60
 TABLE_ROWS = 700
-MAPS = (
-    ("real", "Real rows", "What the synthetic rows should look like."),
-    (
-        "synthetic",
-        "Synthetic rows",
-        "What to see: the same pattern as in the real rows; a pale map has lost the associations.",
-    ),
-    (
-        "difference",
-        "Synthetic − real",
-        "What to see: pale is good. Orange: associated too strongly or less negatively; blue: too weakly.",
-    ),
-)
 
 _fill = functools.partial(page.fill, "fidelity")
 
 
-def draw_shape(title: str, node: Node, column: Node, sides: Sequence[tuple[str, Node]]) -> dict[str, object]:
+def draw_shape(title: str, node: Element, column: Element, sides: Sequence[tuple[str, Element]]) -> dict[str, object]:
     """A column as histogram or category bars; `sides` is real and synthetic, or synthetic alone."""
     edges, labels, dated = column["edges"], column["labels"], bool(column["is_datetime"].value)
     values = [(n, [s.number or 0.0 for s in side]) for n, side in sides]
@@ -60,7 +46,7 @@ def _categories(title: str, labels: list[str], values: list[tuple[str, list[Num]
     return category_bars(title, [labels[i] for i in kept], series, rest=rest)
 
 
-def shapes(root: Node) -> Markup:
+def shapes(root: Element) -> Markup:
     """The columns that are furthest off, drawn; every column in a table."""
     if not root["fidelity"]:
         return Markup()
@@ -71,10 +57,10 @@ def shapes(root: Node) -> Markup:
     for one in everyone[:SHOWN_SHAPES]:
         sides = [(side, one["histogram"][side]) for side in ("real", "synthetic")]
         drawn.append(draw_shape(f"Shares of {one['column']}, real and synthetic", one, one["histogram"], sides))
-    return _fill("shapes", score=root["fidelity"]["shape_score"], everyone=everyone, drawn=drawn, limit=TABLE_ROWS)
+    return _fill("shapes", everyone=everyone, drawn=drawn, limit=TABLE_ROWS)
 
 
-def choose(matrix: Node, count: int) -> list[int]:
+def choose(matrix: Element, count: int) -> list[int]:
     """The columns with the largest mean absolute entries off the diagonal, in the order of the table."""
     weights = [
         sum(abs(v) for j, v in enumerate(row) if j != i and isinstance(v, int | float))
@@ -83,43 +69,18 @@ def choose(matrix: Node, count: int) -> list[int]:
     return sorted(sorted(range(len(weights)), key=lambda i: -weights[i])[:count])
 
 
-def draw_pairs(title: str, columns: Node, matrix: Node, kept: Sequence[int], limit: Num, key: str) -> Markup:
+def draw_pairs(title: str, columns: Element, matrix: Element, kept: Sequence[int], limit: Num, key: str) -> Markup:
     """The heat map of the kept columns."""
     cut = [[matrix.value[i][j] for j in kept] for i in kept]
     return heat_map(title, [columns[i].text for i in kept], cut, limit=limit, key=key)
 
 
-def largest_pairs(matrix: Node, kept: Sequence[int]) -> list[tuple[int, int]]:
+def largest_pairs(matrix: Element, kept: Sequence[int]) -> list[tuple[int, int]]:
     """Pairs of kept columns by absolute entry, largest first, as many as a table holds."""
     cells = [(i, j) for a, i in enumerate(kept) for j in kept[a + 1 :]]
     return sorted(cells, key=lambda c: -abs(matrix.value[c[0]][c[1]] or 0.0))[:TABLE_ROWS]
 
 
-def pairs(root: Node) -> Markup:
-    """Three heat maps over the same columns, then the pairs in numbers, then two- and three-way marginals."""
-    if not root["fidelity"]:
-        return Markup()
-    found = root["fidelity"]["pairs"]
-    total = len(found["columns"])
-    if total < 2:
-        return Markup('<p class="note">Fewer than two columns: there are no pairs.</p>') + _marginals(root["fidelity"])
-    kept = choose(found["difference"], SHOWN_PAIRS)
-    maps = []
-    for side, title, caption in MAPS:
-        limit, key = (0.5, "difference, colour ends at ±0.5") if side == "difference" else (1.0, "association")
-        whole = f"Association of pairs of columns: {title}"
-        maps.append((title, draw_pairs(whole, found["columns"], found[side], kept, limit, key), caption))
-    cells = largest_pairs(found["difference"], kept)
-    told = _fill("pairs", found=found, total=total, kept=len(kept), maps=maps, cells=cells)
-    return told + _marginals(root["fidelity"])
-
-
-def _marginals(fidelity: Node) -> Markup:
-    found = [m for m in (fidelity["two_way"], fidelity["three_way"]) if m]
-    worst: Iterable[Node] = (s for m in found for s in m["worst_sets"])
-    return _fill("marginals", found=found, worst=list(worst)[:SHOWN_SETS]) if found else Markup()
-
-
-def violations(broken: Node) -> Markup:
+def violations(broken: Element) -> Markup:
     """Rules of the schema that synthetic rows break; a property of the synthetic table, so both reports show it."""
     return _fill("violations", broken=broken)

@@ -66,7 +66,7 @@ def heat_map(
                 )
             )
     edge = side * count
-    parts.append(svg.rect(left, head, edge, edge, fill=svg.GRID))
+    parts.append(svg.rect(left, head, edge, edge, fill=svg.GRID_COLOUR))
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             if i == j:
@@ -140,5 +140,5 @@ def image_grid(title: str, png: str, row_labels: Sequence[str] = ()) -> Markup:
             preserveAspectRatio="none",
         )
     )
-    parts.append(svg.rect(left, 4, wide, tall, fill="none", stroke=svg.GRID))
+    parts.append(svg.rect(left, 4, wide, tall, fill="none", stroke=svg.GRID_COLOUR))
     return svg.picture(title, tall + 8, parts)

@@ -4,20 +4,30 @@ import functools
 
 from markupsafe import Markup
 
-from understudy.report import certificate, fidelity, page, rows, utility, verdict
+from understudy.report import certificate, fidelity, page, rows, utility, verdict, whole_table
 from understudy.report.charts import Series, line_chart
 from understudy.report.grids import image_grid
-from understudy.report.node import Node
+from understudy.report.node import Element
 
 _fill = functools.partial(page.fill, "internal")
 
 
-def render(root: Node) -> str:
+COPIES = "EXACT COPIES of real rows: this is no synthetic table. Not private: do not share the rows or this page."
+
+
+def header_says_copied(root: Element) -> bool:
+    """Whether the diagnostics found copies of real rows."""
+    return root.get("diagnostics").get("copied").value is True
+
+
+def render(root: Element) -> str:
     """The whole page from the root of a result."""
     header = root["header"]
     return page.page(
         title="Evaluation of a synthetic table",
-        banner="Not private: do not share. This page was computed from real rows.",
+        banner=COPIES
+        if header_says_copied(root)
+        else "Not private: do not share. This page was computed from real rows.",
         red=True,
         sheet="NOT PRIVATE: DO NOT SHARE",
         lead=_fill("lead", header=header, certificate=certificate.short(header["certificate"])),
@@ -27,9 +37,9 @@ def render(root: Node) -> str:
             ("settings", "Predictive models", utility.settings(root)),
             ("images", "Images", _images(root["images"])),
             ("groups", "Who is hurt", utility.groups(root)),
+            ("whole", "The table as a whole", whole_table.measures(root)),
             ("shapes", "Columns one by one", fidelity.shapes(root)),
-            ("pairs", "Columns together", fidelity.pairs(root)),
-            ("propensity", "Real or synthetic?", rows.propensity(root)),
+            ("pairs", "Columns together", whole_table.pairs(root)),
             ("mmd", "Distance between the tables", rows.discrepancy(root)),
             ("dimensions", "Binary columns", rows.dimension_wise(root)),
             ("schema", "Rules of the schema", fidelity.violations(root["release"]["violations"])),
@@ -40,7 +50,7 @@ def render(root: Node) -> str:
     )
 
 
-def _images(found: Node) -> Markup:
+def _images(found: Element) -> Markup:
     if not found:
         return Markup()
     classes = [c.text for c in found["classes"]]
@@ -51,13 +61,13 @@ def _images(found: Node) -> Markup:
     return _fill("images", found=found, real=real, synthetic=synthetic)
 
 
-def _diagnostics(found: Node) -> Markup:
+def _diagnostics(found: Element) -> Markup:
     if not found:
         return Markup()
     return _fill("diagnostics", found=found, drawing=_distances(found["distances"]))
 
 
-def _distances(far: Node) -> Markup:
+def _distances(far: Element) -> Markup:
     if not far:
         return Markup()
     quantiles = [q.number for q in far["quantiles"]]

@@ -1,6 +1,6 @@
 """A place in `result.json`: the value together with its address.
 
-Every figure a page shows is printed from a `Node`, so the page can say where each number comes from
+Every figure a page shows is printed from a `Element`, so the page can say where each number comes from
 (`data-path`, a JSON pointer as in RFC 6901) and what it is to the last bit (`data-value`). That makes "the figures in
 the page equal those in the file" a property of the construction, and easy to check from outside.
 """
@@ -17,10 +17,10 @@ from understudy.errors import UsageError
 from understudy.report import svg
 from understudy.report.svg import Num
 
-FORMAT = 1
+FORMAT = 2
 
 
-class Node:
+class Element:
     """Read-only cursor; a missing entry is the file's fault and named by its address."""
 
     __slots__ = ("path", "value")
@@ -29,27 +29,27 @@ class Node:
         self.value = value
         self.path = path
 
-    def __getitem__(self, key: str | int) -> "Node":
+    def __getitem__(self, key: str | int) -> "Element":
         step = str(key).replace("~", "~0").replace("/", "~1")
         try:
-            return Node(self.value[key], f"{self.path}/{step}")
+            return Element(self.value[key], f"{self.path}/{step}")
         except (KeyError, IndexError, TypeError):
             raise UsageError(
                 f"the result file has no entry {self.path}/{step}; write it again with 'understudy evaluate'"
             ) from None
 
-    def get(self, key: str) -> "Node":
+    def get(self, key: str) -> "Element":
         """The entry, or an empty node: for optional parts of a file."""
         if isinstance(self.value, dict) and key in self.value:
             return self[key]
-        return Node(None, self.path)
+        return Element(None, self.path)
 
-    def __iter__(self) -> Iterator["Node"]:
+    def __iter__(self) -> Iterator["Element"]:
         if not isinstance(self.value, list):
             raise UsageError(f"the result file holds no list at {self.path}; write it again with 'understudy evaluate'")
         return (self[i] for i in range(len(self.value)))
 
-    def items(self) -> Iterator[tuple[str, "Node"]]:
+    def items(self) -> Iterator[tuple[str, "Element"]]:
         """Keys and entries of an object in the order of the file; nothing where there is no object."""
         return ((k, self[k]) for k in self.value) if isinstance(self.value, dict) else iter(())
 
@@ -74,7 +74,7 @@ class Node:
         return self.text
 
 
-def read(path: str | Path) -> Node:
+def read(path: str | Path) -> Element:
     """The root of a result file, or a sentence about what is wrong with it."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -90,10 +90,10 @@ def read(path: str | Path) -> Node:
         raise UsageError(f"{str(path)!r} is not a result of 'understudy evaluate'")
     if data.get("format") != FORMAT:
         raise UsageError(f"{str(path)!r} has format {data.get('format')!r}, this version draws format {FORMAT}")
-    return Node(data)
+    return Element(data)
 
 
-def read_marked(path: str | Path, what: str, command: str) -> Node:
+def read_marked(path: str | Path, what: str, command: str) -> Element:
     """The root of a file that names its own kind, as audits and traces do: `"format": "understudy <what> 1"`."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -103,10 +103,10 @@ def read_marked(path: str | Path, what: str, command: str) -> Node:
         raise UsageError(
             f"{str(path)!r} is not a{'n' * (what[0] == 'a')} {what} of this version; write one with '{command}'"
         )
-    return Node(data)
+    return Element(data)
 
 
-def figure(node: Node, digits: int = 3, *, percent: bool = False, fixed: bool = False) -> Markup:
+def figure(node: Element, digits: int = 3, *, percent: bool = False, fixed: bool = False) -> Markup:
     """The number as text, with its exact value and its address. `fixed`: always `digits` decimals."""
     value = node.number
     if value is None:
@@ -118,14 +118,14 @@ def figure(node: Node, digits: int = 3, *, percent: bool = False, fixed: bool = 
     return addressed(node, shown)
 
 
-def addressed(node: Node, shown: str) -> Markup:
+def addressed(node: Element, shown: str) -> Markup:
     """A printed form of the node's number that carries the number itself and its place in the file."""
     return Markup('<span data-path="{}" data-value="{}">{}</span>').format(
         svg.clean(node.path), repr(node.value), shown
     )
 
 
-def summary(node: Node, digits: int = 3, *, percent: bool = False) -> Markup:
+def summary(node: Element, digits: int = 3, *, percent: bool = False) -> Markup:
     """Mean and, where there are several runs, its spread: `0.812 ± 0.011`."""
     if not node:
         return Markup('<span class="none">{}</span>').format(svg.NO_FIGURE)
@@ -137,7 +137,7 @@ def summary(node: Node, digits: int = 3, *, percent: bool = False) -> Markup:
     return mean + " ± " + figure(node["sd"], digits, percent=percent, fixed=ordinary)
 
 
-def spread(node: Node) -> tuple[Num | None, Num | None]:
+def spread(node: Element) -> tuple[Num | None, Num | None]:
     """Ends of the error bar: one standard deviation either way; none for a single run."""
     mean, sd = node["mean"].number, node["sd"].number
     return (None, None) if mean is None or sd is None else (mean - sd, mean + sd)
@@ -151,6 +151,6 @@ def day(seconds: Num) -> str:
         return svg.number(seconds)
 
 
-def date(node: Node) -> str:
+def date(node: Element) -> str:
     """A point in time as a day."""
     return figure(node) if node.number is None else day(node.number)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from understudy.report.node import Node, addressed, date, figure, summary
+from understudy.report.node import Element, addressed, date, figure, summary
 from understudy.report.svg import clean, number
 
 LIMIT_BYTES = 3_000_000
@@ -29,12 +29,12 @@ def name(text: object) -> Markup:
     return Markup("<bdi>{}</bdi>").format(whole if len(whole) <= NAME_LETTERS else whole[: NAME_LETTERS - 1] + "…")
 
 
-def cell(node: Node) -> Markup:
+def cell(node: Element) -> Markup:
     """What stands in the file, be it a figure or words."""
     return name(node) if node.number is None else figure(node)
 
 
-def typed(node: Node) -> Markup:
+def typed(node: Element) -> Markup:
     """A number as people type it: `1`, not `1.000`."""
     return addressed(node, f"{node.value:g}")
 

@@ -27,7 +27,7 @@ from understudy.report.fidelity import (
     violations,
 )
 from understudy.report.grids import image_grid
-from understudy.report.node import Node
+from understudy.report.node import Element
 
 BANNER = "Release report: describes synthetic rows only. No figure on this page was computed from real rows."
 WARNING = "No valid certificate: the synthetic rows themselves may reveal real ones. Do not share."
@@ -36,9 +36,9 @@ REMARKS = {"missing": "may be missing", "other": "unknown values become “other
 _fill = functools.partial(page.fill, "release")
 
 
-def view(root: Node) -> Node:
+def view(root: Element) -> Element:
     """Only what may be shown, at the same addresses as in the file."""
-    return Node(
+    return Element(
         {
             "release": root["release"].value,
             "header": {"certificate": root["header"]["certificate"].value},
@@ -46,7 +46,18 @@ def view(root: Node) -> Node:
     )
 
 
-def render(root: Node) -> str:
+def refusal(root: Element) -> str:
+    """Why no release report may be written from a result; empty if it may."""
+    if root.get("diagnostics").get("copied").value is True:
+        return "the synthetic rows are copies of real ones"
+    if not root["release"].get("origin"):
+        return "nothing says which model made these rows; evaluate with --model-dir the files that 'understudy sample' wrote"
+    if not certificate.holds(root["header"]["certificate"]):
+        return "the model has no valid certificate"
+    return ""
+
+
+def render(root: Element) -> str:
     """The whole page from the root of a result, of which it sees the public parts only."""
     seen = view(root)
     release, stated = seen["release"], seen["header"]["certificate"]
@@ -74,11 +85,11 @@ def render(root: Node) -> str:
     )
 
 
-def _images(png: Node) -> Markup:
+def _images(png: Element) -> Markup:
     return _fill("images", drawing=image_grid("Grid of synthetic images", png.text)) if png else Markup()
 
 
-def _columns(everyone: list[Node]) -> Markup:
+def _columns(everyone: list[Element]) -> Markup:
     if not everyone:
         return Markup()
     drawn = [
@@ -88,7 +99,7 @@ def _columns(everyone: list[Node]) -> Markup:
     return _fill("columns", everyone=everyone, drawn=drawn, limit=TABLE_ROWS)
 
 
-def _pairs(release: Node) -> Markup:
+def _pairs(release: Element) -> Markup:
     total = len(release["pair_columns"])
     if total < 2:
         return Markup()
@@ -99,7 +110,7 @@ def _pairs(release: Node) -> Markup:
     return _fill("pairs", release=release, total=total, kept=len(kept), drawing=drawing, cells=cells)
 
 
-def _schema(columns: Node) -> Markup:
+def _schema(columns: Element) -> Markup:
     """The columns as declared. Accepts the mapping of a schema file and a list of columns alike."""
     if isinstance(columns.value, dict):
         listed = list(columns.items())
@@ -108,7 +119,7 @@ def _schema(columns: Node) -> Markup:
     return _fill("schema", listed=[(column, one, _remarks(one)) for column, one in listed], limit=TABLE_ROWS)
 
 
-def _remarks(one: Node) -> list[str]:
+def _remarks(one: Element) -> list[str]:
     words = [words for key, words in REMARKS.items() if one.get(key).value is True]
     found = any(one.get(k).value not in (None, False) for k in ("estimate", "bounds"))
     return words + (["estimated privately"] if found or one.get("categories").value == "estimate" else [])

@@ -5,37 +5,20 @@ import functools
 from markupsafe import Markup
 
 from understudy.report import page
-from understudy.report.charts import Reference, Series, bar_chart, line_chart
-from understudy.report.node import Node
-from understudy.report.utility import mark
+from understudy.report.charts import Series, line_chart
+from understudy.report.node import Element
 
 MOST_POINTS, MOST_ROWS = 1000, 300  # columns drawn, columns in the table beside the drawing
 
 _fill = functools.partial(page.fill, "rows")
 
 
-def propensity(root: Node) -> Markup:
-    """How well a classifier tells real from synthetic rows, and by which columns."""
-    found = root["fidelity"]["propensity"] if root["fidelity"] else Node(None)
-    if not found:
-        return Markup()
-    drawing = bar_chart(
-        "AUROC of telling real from synthetic rows",
-        [("AUROC", [mark(found["auroc"])])],
-        ["classifier"],
-        label="AUROC",
-        limits=(0.4, 1.0),
-        references=(Reference(name="cannot tell", value=0.5),),
-    )
-    return _fill("propensity", found=found, drawing=drawing)
-
-
-def discrepancy(root: Node) -> Markup:
+def discrepancy(root: Element) -> Markup:
     """The maximum mean discrepancy between the tables, beside what sampling alone causes."""
     return _fill("discrepancy", found=root["mmd"]) if root["mmd"] else Markup()
 
 
-def dimension_wise(root: Node) -> Markup:
+def dimension_wise(root: Element) -> Markup:
     """Binary tables: does each column have the right share of ones, and do the others predict it as well?"""
     found = root["dimension_wise"]
     if not found:
@@ -49,7 +32,7 @@ def dimension_wise(root: Node) -> Markup:
     )
 
 
-def _scatter(title: str, node: Node, label: str) -> dict[str, object]:
+def _scatter(title: str, node: Element, label: str) -> dict[str, object]:
     real, synthetic = ([v.number for v in node[side]][:MOST_POINTS] for side in ("real", "synthetic"))
     drawing = line_chart(
         title,

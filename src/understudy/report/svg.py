@@ -31,7 +31,7 @@ FONT = 11
 
 INK = "#1f2328"
 MUTED = "#57606a"
-GRID = "#d8dee4"
+GRID_COLOUR = "#d8dee4"
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GREEN = "#00795A"
@@ -162,7 +162,7 @@ def text(
     )
 
 
-def line(x1: Num, y1: Num, x2: Num, y2: Num, *, stroke: str = GRID, width: Num = 1.0, dash: str = "") -> str:
+def line(x1: Num, y1: Num, x2: Num, y2: Num, *, stroke: str = GRID_COLOUR, width: Num = 1.0, dash: str = "") -> str:
     """A straight stroke between two points."""
     return element(
         "line",

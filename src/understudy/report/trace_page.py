@@ -12,14 +12,14 @@ from markupsafe import Markup
 from understudy.files import write_atomically
 from understudy.report import page
 from understudy.report.charts import Mark, Numbers, Series, bar_chart, line_chart
-from understudy.report.node import Node, read_marked
+from understudy.report.node import Element, read_marked
 
 MOST = 40  # teachers drawn; the file holds all that were looked at
 
 _fill = functools.partial(page.fill, "trace_page")
 
 
-def read(path: str | Path) -> Node:
+def read(path: str | Path) -> Element:
     """The root of a trace file, or a sentence about what is wrong with it."""
     return read_marked(path, "trace", "understudy audit trace")
 
@@ -29,7 +29,7 @@ def write(result: str | Path, path: str | Path) -> Path:
     return write_atomically(path, render(read(result)))
 
 
-def render(root: Node) -> str:
+def render(root: Element) -> str:
     """The whole page."""
     return page.page(
         title=f"Trace of {root['method']}",
@@ -48,7 +48,7 @@ def render(root: Node) -> str:
     )
 
 
-def _rows(teachers: list[Node]) -> Markup:
+def _rows(teachers: list[Element]) -> Markup:
     several = len({t["group"].value for t in teachers}) > 1
     rows = []
     for one in teachers[:MOST]:
@@ -58,18 +58,18 @@ def _rows(teachers: list[Node]) -> Markup:
     return _fill("rows", teachers=teachers, drawing=drawing)
 
 
-def _column(points: Node, index: int) -> Numbers:
+def _column(points: Element, index: int) -> Numbers:
     return [p[index].number for p in points]
 
 
-def _losses(points: Node) -> Markup:
+def _losses(points: Element) -> Markup:
     names = ("own shard", "other teachers, same shard")
     series = [Series(name=n, x=_column(points, 0), y=_column(points, i)) for i, n in enumerate(names, 1)]
     drawing = line_chart("Cross entropy of teachers on real rows", series, x_label="round", y_label="cross entropy")
     return _fill("losses", points=points, drawing=drawing)
 
 
-def _accountant(points: Node, moments: Node) -> Markup:
+def _accountant(points: Element, moments: Element) -> Markup:
     rounds, again = _column(points, 0), _column(points, 2)
     series = [Series(name="charged", x=rounds, y=_column(points, 1))]
     if any(value is not None for value in again):

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from understudy.report import page
 from understudy.report.charts import Mark, Reference, bar_chart
-from understudy.report.node import Node, spread
+from understudy.report.node import Element, spread
 
 METRICS = {"auroc": "AUROC", "auprc": "AUPRC", "accuracy": "Accuracy", "r2": "R²", "rmse": "RMSE", "recall": "Recall"}
 RANKINGS = {
@@ -20,7 +20,7 @@ FEW_ROWS = 30  # below this the scores of a group are too noisy to grade
 _fill = functools.partial(page.fill, "utility")
 
 
-def settings(root: Node) -> Markup:
+def settings(root: Element) -> Markup:
     """One chart per metric: models in rows, settings as marks, error bars over runs."""
     utility = root["utility"]
     if not utility:
@@ -37,7 +37,7 @@ def settings(root: Node) -> Markup:
     )
 
 
-def _chart(utility: Node, metric: str) -> dict[str, object]:
+def _chart(utility: Element, metric: str) -> dict[str, object]:
     title, base = METRICS.get(metric, metric), utility["base"].get(metric)
     models = dict.fromkeys(m["model"].text for s in utility["settings"] for m in s["models"])
     rows = [("Average", [s["average"].get(metric) for s in utility["settings"]])]
@@ -53,11 +53,11 @@ def _chart(utility: Node, metric: str) -> dict[str, object]:
     return {"title": title, "drawing": drawing, "rows": rows, "base": base, "higher": higher}
 
 
-def _score(setting: Node, model: str, metric: str) -> Node:
-    return next((m["scores"].get(metric) for m in setting["models"] if m["model"].text == model), Node(None))
+def _score(setting: Element, model: str, metric: str) -> Element:
+    return next((m["scores"].get(metric) for m in setting["models"] if m["model"].text == model), Element(None))
 
 
-def mark(score: Node) -> Mark:
+def mark(score: Element) -> Mark:
     """The mean of a figure over runs, with its spread and the single runs; no figure for an empty node."""
     if not score:
         return Mark(value=None)
@@ -66,9 +66,9 @@ def mark(score: Node) -> Mark:
     return Mark(value=score["mean"].number, low=low, high=high, runs=runs, path=score["mean"].path)
 
 
-def _remarks(utility: Node) -> list[tuple[Node, Node | None, str]]:
+def _remarks(utility: Element) -> list[tuple[Element, Element | None, str]]:
     """Notes and warnings as (setting, model, words); no model for those of the whole setting."""
-    found: list[tuple[Node, Node | None, str]] = []
+    found: list[tuple[Element, Element | None, str]] = []
     for one in utility["settings"]:
         found += [(one["name"], None, note.text) for note in one["notes"]]
         for model in one["models"]:
@@ -77,12 +77,12 @@ def _remarks(utility: Node) -> list[tuple[Node, Node | None, str]]:
     return found
 
 
-def groups(root: Node) -> Markup:
+def groups(root: Element) -> Markup:
     """Shares and scores per class of the label and per subgroup; what vanished is named first and tinted."""
     return Markup().join(_groups(one) for one in root["groups"])
 
 
-def _groups(kind: Node) -> Markup:
+def _groups(kind: Element) -> Markup:
     shown = list(kind["groups"])
     if len(shown) > SHOWN_GROUPS:
         shown = sorted(shown, key=lambda g: not g["vanished"].value)[:SHOWN_GROUPS]

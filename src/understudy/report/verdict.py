@@ -3,11 +3,19 @@
 Each question gets a grade from one figure and two limits, both printed beside the answer:
 
     usefulness   (B - base) / (A - base) of the headline metric   good from 0.90, partial from 0.50
-    shapes       1 - mean distance over columns                   good from 0.90, partial from 0.75
-    pairs        mean |difference of associations|                good to 0.05, partial to 0.15
-    telling      AUROC of a classifier real against synthetic     good to 0.60, partial to 0.80
+    columns      loss of the one-way distance, against uniform    good to 0.05, partial to 0.20
+    relations    mean loss of pairs, triples, associations and    good to 0.25, partial to 0.65
+                 queries
+    telling      loss of the AUROC real against synthetic         good to 0.25, partial to 0.65
+    other uses   share of the gain kept for other targets         good from 0.90, partial from 0.50
+    rows         larger loss of impossible rows and determined    good to 0.25, partial to 0.65
+                 pairs
     schema       largest share of rows that break a rule          good at 0, partial to 0.01
     groups       vanished groups; largest fall A -> B of a group  good: none and fall to 0.05, partial: none and to 0.15
+
+A loss is where a figure lies between what real rows score (0: a bootstrap, or held-out rows) and what columns without any
+dependence score (1; for single columns: outcomes of equal frequency). So a table whose columns are right and unrelated is
+"poor" in relations, telling, other uses and rows, whatever the table.
 
 A is trained on real rows and B on synthetic ones, both tested on held-out real rows; `base` is what knowing nothing
 scores. The limits are our convention for reading a page, not a standard, and the page says so. A question whose
@@ -20,7 +28,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from understudy.report.certificate import is_void
-from understudy.report.node import Node, figure, summary
+from understudy.report.node import Element, figure, summary
 from understudy.report.page import fill, name
 from understudy.report.svg import Num, number
 from understudy.report.utility import FEW_ROWS
@@ -28,9 +36,8 @@ from understudy.report.utility import FEW_ROWS
 GOOD, PARTIAL, POOR, UNKNOWN = "good", "partial", "poor", "unknown"
 WORDS = {GOOD: "✓ good", PARTIAL: "△ partial", POOR: "✗ poor", UNKNOWN: "not measured"}
 USEFUL = (0.90, 0.50)
-SHAPES = (0.90, 0.75)
-PAIRS = (0.05, 0.15)
-TELLING = (0.60, 0.80)
+COLUMNS = (0.05, 0.20)  # of the way to uniform columns
+LOST = (0.25, 0.65)  # of the way to columns without dependence
 SCHEMA = (0.0, 0.01)
 GROUP_FALL = (0.05, 0.15)
 NO_SIGNAL = 0.05
@@ -47,9 +54,10 @@ class Finding:
     limits: str
 
 
-def findings(root: Node) -> list[Finding]:
+def findings(root: Element) -> list[Finding]:
     """The answers to all questions, in the order of the page."""
-    return [useful(root), shapes(root), pairs(root), telling(root), hurt(root), obeys(root)]
+    whole = (columns(root), relations(root), telling(root), other_uses(root), rows(root))
+    return [useful(root), *whole, hurt(root), obeys(root)]
 
 
 def percent(share: Num) -> str:
@@ -69,13 +77,13 @@ def at_most(value: Num, limits: tuple[Num, Num]) -> str:
     return GOOD if value <= limits[0] else PARTIAL if value <= limits[1] else POOR
 
 
-def setting(root: Node, letter: str) -> Node:
+def setting(root: Element, letter: str) -> Element:
     """Setting A, B or C of the predictive models, an empty node where it was not run."""
     settings = root["utility"]["settings"] if root["utility"] else ()
-    return next((one for one in settings if one["name"].text == letter), Node(None))
+    return next((one for one in settings if one["name"].text == letter), Element(None))
 
 
-def useful(root: Node) -> Finding:
+def useful(root: Element) -> Finding:
     """The share of a real model's lead over guessing that a model of synthetic rows keeps."""
     question = "Does a model trained on the synthetic rows work on real ones?"
     limits = (
@@ -113,7 +121,7 @@ def useful(root: Node) -> Finding:
     return Finding(question, grade, first + told + once, limits)
 
 
-def _useful_images(images: Node, question: str) -> Finding:
+def _useful_images(images: Element, question: str) -> Finding:
     limits = (
         f"accuracy of setting B over that of setting A: good from {percent(USEFUL[0])}, partial from "
         f"{percent(USEFUL[1])}"
@@ -127,52 +135,124 @@ def _useful_images(images: Node, question: str) -> Finding:
     return Finding(question, at_least(b["mean"].number / a.number, USEFUL), told, limits)
 
 
-def shapes(root: Node) -> Finding:
-    """The mean distance of single columns."""
+def measure(root: Element, name: str) -> Element:
+    """A whole-table measure, an empty node where it was not computed."""
+    whole = root["fidelity"]["whole"] if root["fidelity"] else Element(None)
+    return (
+        next((one for one in whole["measures"] if one["name"].text == name), Element(None)) if whole else Element(None)
+    )
+
+
+def columns(root: Element) -> Finding:
+    """The distance of single columns, between real rows and outcomes of equal frequency."""
     question = "Do single columns look alike?"
-    limits = f"1 − mean distance over columns: good from {SHAPES[0]}, partial from {SHAPES[1]}"
-    if not root["fidelity"] or root["fidelity"]["shape_score"]["mean"].number is None:
-        return Finding(question, UNKNOWN, "Column shapes were not compared.", limits)
-    score, everyone = root["fidelity"]["shape_score"], root["fidelity"]["shapes"]
-    far = [name(s["column"]) for s in everyone if (s["distance"]["mean"].number or 0) > 0.2]
-    words = Markup("Score {} of 1. {} of {} columns are further off than 0.2").format(
-        summary(score), number(len(far)), number(len(everyone))
+    limits = (
+        f"way from real rows to outcomes of equal frequency: good to {percent(COLUMNS[0])}, partial to "
+        f"{percent(COLUMNS[1])}"
+    )
+    one = measure(root, "one-way")
+    if not one or one["lost"].number is None:
+        return Finding(question, UNKNOWN, "Columns were not compared, or have hardly any shape.", limits)
+    far = [name(s["column"]) for s in root["fidelity"]["shapes"] if (s["distance"]["mean"].number or 0) > 0.2]
+    words = Markup("Mean distance {}; real rows {}. {} of {} columns are further off than 0.2").format(
+        summary(one["value"]), figure(one["floor"]), number(len(far)), number(len(root["fidelity"]["shapes"]))
     )
     if far:
         words += ": " + Markup(", ").join(far[:5]) + (" and others" if len(far) > 5 else "")
-    return Finding(question, at_least(score["mean"].value, SHAPES), words + ".", limits)
+    return Finding(question, at_most(one["lost"].value, COLUMNS), words + ".", limits)
 
 
-def pairs(root: Node) -> Finding:
-    """The mean difference of associations."""
+def relations(root: Element) -> Finding:
+    """How far pairs, triples, associations and queries are on the way to no dependence."""
     question = "Do columns go together as they do in the real rows?"
-    limits = f"mean absolute difference of associations: good to {PAIRS[0]}, partial to {PAIRS[1]}"
-    value = root["fidelity"]["pairs"]["mean_absolute_difference"] if root["fidelity"] else Node(None)
-    if not value or value["mean"].number is None:
-        return Finding(question, UNKNOWN, "Pairs of columns were not compared.", limits)
-    worst = root["fidelity"]["pairs"]["max_absolute_difference"]
-    told = Markup("Associations differ by {} on average and by {} at most.").format(summary(value), summary(worst))
-    return Finding(question, at_most(value["mean"].value, PAIRS), told, limits)
+    limits = f"way from real rows to columns without dependence, mean of four measures: {_levels()}"
+    found = [one for key in ("two-way", "three-way", "association", "query") if (one := measure(root, key))]
+    losses = [one["lost"].value for one in found if one["lost"].number is not None]
+    if not found:
+        return Finding(question, UNKNOWN, "Columns were not compared together.", limits)
+    if not losses:
+        told = "The real columns hardly depend on each other: there is nothing to keep."
+        return Finding(question, UNKNOWN, told, limits)
+    mean = sum(losses) / len(losses)
+    told = Markup(
+        "{} of the way to no dependence. Distance of pairs of columns: {}; real rows {}, no dependence {}."
+    ).format(percent(max(0.0, mean)), *_beside(found[0]))
+    return Finding(question, at_most(mean, LOST), told, limits)
 
 
-def telling(root: Node) -> Finding:
+def telling(root: Element) -> Finding:
     """How well a classifier tells the two kinds of rows apart."""
     question = "Can a classifier tell real from synthetic rows?"
-    limits = f"AUROC of that classifier: good to {TELLING[0]}, partial to {TELLING[1]} (0.5 = cannot tell, 1 = always)"
-    found = root["fidelity"]["propensity"] if root["fidelity"] else Node(None)
-    if not found or found["auroc"]["mean"].number is None:
-        return Finding(question, UNKNOWN, "This was not tried.", limits)
-    grade = at_most(found["auroc"]["mean"].value, TELLING)
+    limits = f"way of its AUROC from real rows to columns without dependence: {_levels()}"
+    one = measure(root, "told-apart")
+    if not one or one["lost"].number is None:
+        return Finding(question, UNKNOWN, "This was not tried, or shuffled columns cannot be told either.", limits)
+    grade = at_most(one["lost"].value, LOST)
     answer = {GOOD: "Hardly.", PARTIAL: "Often.", POOR: "Easily."}[grade]
-    return Finding(question, grade, Markup("{} Its AUROC is {}.").format(answer, summary(found["auroc"])), limits)
+    told = Markup("{} Its AUROC is {} (0.5: cannot tell); real rows {}, no dependence {}.").format(
+        answer, *_beside(one)
+    )
+    return Finding(question, grade, told, limits)
 
 
-def all_groups(root: Node) -> Iterator[tuple[Node, Node]]:
+def other_uses(root: Element) -> Finding:
+    """What is kept when other columns than the label are predicted."""
+    question = "Can other columns be predicted from the synthetic rows?"
+    limits = (
+        f"share of the gain over chance, mean of some columns drawn at random: good from {percent(USEFUL[0])}, partial "
+        f"from {percent(USEFUL[1])}"
+    )
+    one = measure(root, "other-targets")
+    if not one or one["value"]["mean"].number is None:
+        return Finding(question, UNKNOWN, "This was not tried, or no column can be predicted from the others.", limits)
+    names = [
+        name(t["column"])
+        for t in root["fidelity"]["whole"]["targets"]
+        if t["column"].text != root["header"]["label"].text
+    ]
+    told = Markup("{} of the gain over chance is kept for {}; real rows drawn again keep {}.").format(
+        summary(one["value"], percent=True), Markup(", ").join(names), figure(one["bootstrap"], percent=True)
+    )
+    return Finding(question, at_least(one["value"]["mean"].value, USEFUL), told, limits)
+
+
+def rows(root: Element) -> Finding:
+    """Rows that could not exist: pairs of values never seen together, dependences that are broken."""
+    question = "Could the synthetic rows exist?"
+    limits = f"way from real rows to columns without dependence, the worse of two measures: {_levels()}"
+    impossible, determined = measure(root, "impossible-rows"), measure(root, "determined-pairs")
+    losses = [one["lost"].value for one in (impossible, determined) if one and one["lost"].number is not None]
+    if not impossible:
+        return Finding(question, UNKNOWN, "Pairs of values were not compared.", limits)
+    told = Markup("{} hold a pair of values that no real row holds; {} of real rows, {} without dependence.").format(
+        *(shown(node, percent=True) for shown, node in zip((summary, figure, figure), _nodes(impossible), strict=True))
+    )
+    if determined:
+        told += Markup(" Of two columns that determine each other, {} of rows agree.").format(
+            summary(determined["value"], percent=True)
+        )
+    return Finding(question, at_most(max(losses), LOST) if losses else UNKNOWN, told, limits)
+
+
+def _levels() -> str:
+    return f"good to {percent(LOST[0])}, partial to {percent(LOST[1])}"
+
+
+def _nodes(one: Element) -> tuple[Element, Element, Element]:
+    return one["value"], one["floor"], one["independent"]
+
+
+def _beside(one: Element) -> tuple[Markup, Markup, Markup]:
+    value, floor, independent = _nodes(one)
+    return summary(value), figure(floor), figure(independent)
+
+
+def all_groups(root: Element) -> Iterator[tuple[Element, Element]]:
     """Every class and subgroup, each with the grouping it belongs to."""
     return ((groups, one) for groups in root["groups"] for one in groups["groups"])
 
 
-def hurt(root: Node) -> Finding:
+def hurt(root: Element) -> Finding:
     """Groups with fewer than FEW_ROWS real rows are named when they vanish but their scores are too noisy to grade."""
     question = "Is a class or subgroup hurt?"
     limits = (
@@ -204,7 +284,7 @@ def hurt(root: Node) -> Finding:
     return Finding(question, at_most(fall, GROUP_FALL), words, limits)
 
 
-def obeys(root: Node) -> Finding:
+def obeys(root: Element) -> Finding:
     """The rule of the schema that is broken most often."""
     question = "Do the synthetic rows obey the schema?"
     limits = f"largest share of rows that break one rule: good at {SCHEMA[0]:g}, partial to {percent(SCHEMA[1])}"
@@ -221,7 +301,7 @@ def obeys(root: Node) -> Finding:
     return Finding(question, at_most(worst["share"]["mean"].value, SCHEMA), words, limits)
 
 
-def privacy_sentence(certificate: Node) -> str:
+def privacy_sentence(certificate: Element) -> str:
     """What may be said about privacy here: where it is promised, never how good it looks."""
     if not certificate:
         return "Privacy: no certificate was given, and no figure on this page can stand in for one."
@@ -244,13 +324,13 @@ def headline(found: list[Finding]) -> str:
     return f"{counts} Nothing measured here speaks against use."
 
 
-def section(root: Node) -> Markup:
+def section(root: Element) -> Markup:
     """The verdict as it stands at the top of the internal report."""
     found, privacy = findings(root), privacy_sentence(root["header"]["certificate"])
     return fill("verdict", "verdict", headline=headline(found), privacy=privacy, found=found, grades=WORDS)
 
 
-def _group(kind: Node, one: Node) -> Markup:
+def _group(kind: Element, one: Element) -> Markup:
     return Markup("{} of {}").format(name(one["value"]), name(kind["by"]))
 
 

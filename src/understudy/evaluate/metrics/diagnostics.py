@@ -5,9 +5,11 @@ find bugs (a generator that stores rows) and nothing else; see e.g. Ganev and De
 privacy metrics. They are labelled so in the result.
 
 Copies: rows equal in every column, numbers compared at float32 precision. `expected` is the same share for held-out
-real rows. Distance: Euclidean on features scaled to [0, 1] by the training rows; synthetic rows (2,000 at most) against
-training and holdout rows of equal number (10,000 at most). A generator that treats both alike is nearer to the training
-row half of the time.
+real rows (without training rows: for one half of the held-out rows among the other). Where copies exceed it by more than a
+tenth of the rows, the table was copied, not generated. Distance: Euclidean on features scaled to [0, 1] by the training
+rows; synthetic rows (2,000 at most) against training and holdout rows of equal number (10,000 at most), all drawn at
+random; a row that equals any training (or held-out) row has distance 0, drawn or not. A generator that treats both alike
+is nearer to the training row half of the time; copies of training rows are always.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from understudy.evaluate.result import Diagnostics, Distances, Summary
 from understudy.evaluate.table import Table
 from understudy.schema import Schema
 
+COPIED = 0.1  # share of the rows by which copies may exceed what is expected
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MAX_SYNTHETIC, MAX_REAL = 2_000, 10_000
 _BLOCK = 500
@@ -58,13 +61,27 @@ def closest(rows: np.ndarray, among: np.ndarray) -> np.ndarray:
 def compare(train: Table | None, test: Table, synthetic: Sequence[Table], schema: Schema, seed: int) -> Diagnostics:
     """Exact copies and distances to the closest record, beside what held-out real rows show."""
     against = test if train is None else train
-    return Diagnostics(
-        exact_copies=Summary.of([copies(t, against) for t in synthetic], higher_is_better=False),
-        exact_copies_expected=None if train is None else copies(test, train),
-        compared_with="test" if train is None else "train",
-        distances=None if train is None else _distances(train, test, synthetic, schema, seed),
-        notes=() if train is not None else ("no training rows given: distances need them beside a holdout",),
+    shares = [copies(table, against) for table in synthetic]
+    expected = copies(test, train) if train is not None else _among_halves(test, seed)
+    size = 0 if train is None else min(train.rows, test.rows, MAX_REAL)
+    drawn = (
+        f"distances: at most {MAX_SYNTHETIC:,} synthetic rows against {size:,} training and {size:,} held-out rows, all drawn "
+        "at random; a row equal to any training or held-out row has distance 0"
     )
+    return Diagnostics(
+        exact_copies=Summary.of(shares, higher_is_better=False),
+        exact_copies_expected=None if train is None else expected,
+        compared_with="test" if train is None else "train",
+        copied=any(share is not None and share > (expected or 0.0) + COPIED for share in shares),
+        distances=None if train is None else _distances(train, test, synthetic, schema, seed),
+        notes=(drawn,) if train is not None else ("no training rows given: distances need them beside a holdout",),
+    )
+
+
+def _among_halves(test: Table, seed: int) -> float | None:
+    """How many rows of one half of a table occur in its other half: what equal rows are due to chance."""
+    order = np.random.default_rng(seed).permutation(test.rows)
+    return copies(test.take(order[: test.rows // 2]), test.take(order[test.rows // 2 :]))
 
 
 def _distances(train: Table, test: Table, synthetic: Sequence[Table], schema: Schema, seed: int) -> Distances | None:
@@ -75,14 +92,17 @@ def _distances(train: Table, test: Table, synthetic: Sequence[Table], schema: Sc
     known = encoder.apply(train.sample(size, seed)).astype(np.float64)
     held = encoder.apply(test.sample(size, seed)).astype(np.float64)
     rng = np.random.default_rng(seed)
+    in_train, in_test = row_hashes(train), row_hashes(test)
     shares: list[float | None] = []
     first = np.zeros(0)
     for table in synthetic:
         if table.rows == 0:
             shares.append(None)
             continue
-        rows = encoder.apply(table.sample(MAX_SYNTHETIC, seed)).astype(np.float64)
-        to_train, to_held = closest(rows, known), closest(rows, held)
+        drawn = table.sample(MAX_SYNTHETIC, seed)
+        hashes, rows = row_hashes(drawn), encoder.apply(drawn).astype(np.float64)
+        to_train = np.where(np.isin(hashes, in_train), 0.0, closest(rows, known))
+        to_held = np.where(np.isin(hashes, in_test), 0.0, closest(rows, held))
         first = first if first.size else to_train
         ties = to_train == to_held
         shares.append(float(((to_train < to_held) | (ties & (rng.random(len(rows)) < 0.5))).mean()))

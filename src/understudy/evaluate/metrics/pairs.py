@@ -1,4 +1,4 @@
-"""Pair trends: the association of every two columns, real beside synthetic.
+"""Signed associations within one table: what a release report draws, and what ranks features by the label.
 
     number, order, two values  x  the same     Pearson correlation, in [-1, 1]
     several unordered values   x  the same     Cramer's V, in [0, 1]
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.evaluate.result import Matrix, PairTrends, Summary
+from understudy.evaluate.result import Matrix
 from understudy.evaluate.table import Table, categories, evaluated, is_discrete
 from understudy.schema import Column, Schema
 
@@ -121,29 +121,6 @@ def correlation_ratio(groups: np.ndarray, numbers: np.ndarray, size: int) -> flo
     return float(np.sqrt(min(1.0, between / spread)))
 
 
-def compare(real: Table, synthetic: Sequence[Table], schema: Schema) -> PairTrends:
-    """Association matrices of real and synthetic rows and their differences."""
-    columns = drawn_columns(schema)
-    own = matrix(real, columns)
-    others = [matrix(t, columns) for t in synthetic]
-    off = ~np.eye(len(columns), dtype=bool)
-    gaps = [np.abs(np.nan_to_num(o) - np.nan_to_num(own))[off & ~(np.isnan(o) & np.isnan(own))] for o in others]
-    mean = _nan_mean(others) if others else np.full_like(own, np.nan)
-    possible = len(evaluated(schema))
-    notes = [f"{len(columns)} of {possible} columns shown, evenly spaced"] if len(columns) < possible else []
-    notes.append("an association that only one side defines (constant column on the other) counts as 0 there")
-    return PairTrends(
-        columns=tuple(c.name for c in columns),
-        measures=tuple(tuple(measure(a, b) for b in columns) for a in columns),
-        real=as_matrix(own),
-        synthetic=as_matrix(mean),
-        difference=as_matrix(mean - own),
-        mean_absolute_difference=Summary.of([float(g.mean()) if g.size else None for g in gaps], False),
-        max_absolute_difference=Summary.of([float(g.max()) if g.size else None for g in gaps], False),
-        notes=tuple(notes),
-    )
-
-
 def drawn_columns(schema: Schema) -> tuple[Column, ...]:
     """Columns whose pairs are computed: all, or evenly spaced ones and the label in a wide table."""
     columns = evaluated(schema)
@@ -181,11 +158,3 @@ def _with_label(values: np.ndarray, label: np.ndarray) -> float:
 def as_matrix(values: np.ndarray) -> Matrix:
     """For the file: five decimals, null where undefined."""
     return tuple(tuple(None if np.isnan(v) else round(float(v), 5) for v in row) for row in values)
-
-
-def _nan_mean(stack: Sequence[np.ndarray]) -> np.ndarray:
-    values = np.stack(stack)
-    known = ~np.isnan(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -15,7 +15,13 @@ from understudy.schema import Column, Schema
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
-def describe(synthetic: Table, schema: Schema, public: Schema, grid_png: str | None = None) -> Release:
+def describe(
+    synthetic: Table,
+    schema: Schema,
+    public: Schema,
+    grid_png: str | None = None,
+    origin: dict[str, str] | None = None,
+) -> Release:
     """`schema` may have categories filled in from both tables; `public` is what the holder declared."""
     columns = pairs.drawn_columns(schema)
     return Release(
@@ -27,6 +33,7 @@ def describe(synthetic: Table, schema: Schema, public: Schema, grid_png: str | N
         pairs=pairs.as_matrix(pairs.matrix(synthetic, columns)),
         violations=violations.find([synthetic], schema),
         grid_png=grid_png,
+        origin=origin,
     )
 
 

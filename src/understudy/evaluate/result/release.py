@@ -1,0 +1,38 @@
+"""What a release report may show: the schema and statistics of the synthetic table."""
+
+from dataclasses import dataclass
+
+from understudy.evaluate.result.fidelity import Violation
+from understudy.evaluate.result.summary import Matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticColumn:
+    """Statistics of one synthetic column, for the release report."""
+
+    column: str
+    kind: str
+    missing: float
+    edges: tuple[float, ...] | None
+    labels: tuple[str, ...] | None
+    shares: tuple[float, ...]
+    outside: float
+    mean: float | None
+    sd: float | None
+    quantiles: tuple[float, ...] | None  # 0, 5, 25, 50, 75, 95, 100 %; numeric kinds
+    is_datetime: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Schema and statistics of the first synthetic table: all that a release report may show beside the certificate."""
+
+    schema: dict[str, object]
+    rows: int
+    columns: tuple[SyntheticColumn, ...]
+    pair_columns: tuple[str, ...]
+    pair_measures: tuple[tuple[str, ...], ...]
+    pairs: Matrix
+    violations: tuple[Violation, ...]
+    grid_png: str | None = None
+    origin: dict[str, str] | None = None  # digests of the verified model and of the file it made; None: not known
