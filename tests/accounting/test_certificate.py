@@ -145,15 +145,54 @@ def test_the_page_is_one_page_and_says_the_essentials(plan):
     assert "VOID" not in words
 
 
-def test_the_registry_entry_has_the_registry_keys(plan):
+def registry_problems(data: dict) -> list[str]:
+    """The registry's rules, written out: which keys there are, of which kind, and which words are allowed."""
+    problems = [f"top level: {sorted(set(data) ^ {'url_slug', 'status', 'tier', 'deployment'})}"]
+    problems = [] if problems[0].endswith("[]") else problems
+    deployment = data.get("deployment", {})
+    required = {
+        "basic": {"name": str, "description": str, "data_curators": list, "intended_use": str, "data_product_type": str,
+                  "data_product_region": str, "data_product_sector": str, "publication_date": str},
+        "dp_variant": {"variant_name": str, "data_domain": str, "unprotected_quantities": str},
+        "privacy_loss": {"privacy_unit": str, "privacy_unit_details": str, "privacy_parameters": dict,
+                         "privacy_parameters_details": str},
+        "deployment_model": {"model_name": str, "actors": str, "release_type": str, "data_source_type": str,
+                             "access_type": str},
+        "accounting": {"post_processing": str, "composition": str},
+        "implementation": {"preprocessing_and_hyperparameter_tuning": str, "mechanisms": str, "justification": str},
+        "administrative": {"sources": str, "notes": str, "registry_authors": list},
+    }  # fmt: skip
+    if set(deployment) != set(required):
+        return [*problems, f"deployment: {sorted(set(deployment) ^ set(required))}"]
+    for part, keys in required.items():
+        if set(deployment[part]) != set(keys):
+            problems.append(f"{part}: {sorted(set(deployment[part]) ^ set(keys))}")
+        problems += [f"{part}.{key}" for key, kind in keys.items() if not isinstance(deployment[part].get(key), kind)]
+    words = {
+        ("basic", "data_product_sector"): {"Technology", "Healthcare", "Education", "Government", "Energy", "Finance"},
+        ("dp_variant", "variant_name"): {"Pure DP", "Approximate DP", "zCDP", "Renyi DP", "Custom"},
+        ("deployment_model", "model_name"): {"Central", "Local", "Distributed"},
+        ("deployment_model", "release_type"): {"One release", "Many releases"},
+        ("deployment_model", "data_source_type"): {"Static", "Dynamic"},
+        ("deployment_model", "access_type"): {"Interactive", "Non-interactive"},
+    }
+    problems += [f"{p}.{k}: {deployment[p][k]}" for (p, k), allowed in words.items() if deployment[p][k] not in allowed]
+    figures = deployment["privacy_loss"]["privacy_parameters"]
+    problems += [] if set(figures) == {"epsilon", "delta"} else ["privacy_parameters"]
+    problems += [] if data["status"] == "Draft" and data["tier"] in (1, 2, 3) else ["status or tier"]
+    lists = (deployment["basic"]["data_curators"], deployment["administrative"]["registry_authors"])
+    return problems + [f"empty list: {one}" for one in lists if not one]
+
+
+def test_the_registry_entry_has_the_registry_form(plan):
     text = certify(plan).registry_yaml()
     data = yaml.safe_load(text)
-    keys = {"basic", "dp_variant", "privacy_loss", "deployment_model", "accounting", "implementation", "administrative"}
-    assert keys <= set(data)
-    assert data["privacy_loss"]["epsilon"] == 1.0 and data["privacy_loss"]["delta"] == 1e-5
-    assert len(data["dp_variant"]["unprotected_quantities"]) >= 3
-    empty = [line for line in text.splitlines() if "FILL IN:" in line]
-    assert empty and all('""' in line or "[]" in line for line in empty)
+    assert registry_problems(data) == []
+    assert registry_problems({"tier": 2, "basic": {}}) != []
+    figures = data["deployment"]["privacy_loss"]["privacy_parameters"]
+    assert figures == {"epsilon": 1.0, "delta": 1e-5}
+    assert "# FILL IN: who holds the original table" in text
+    assert registry_problems(yaml.safe_load(certify(plan, flags=[SEEDED]).registry_yaml())) == []
 
 
 @pytest.mark.parametrize(
@@ -208,7 +247,8 @@ def test_odd_names_do_not_break_the_files(purpose, unit):
     """Column names with quotes, newlines or other scripts come into the unit and the purposes."""
     plan = Plan("x", Budget(2.0, 1e-5), unit, (Charge(purpose, dpa.GaussianDpEvent(4.0)),))
     made = certify(plan)
-    assert yaml.safe_load(made.registry_yaml())["privacy_loss"]["privacy_unit_details"].startswith(unit)
+    loss = yaml.safe_load(made.registry_yaml())["deployment"]["privacy_loss"]
+    assert loss["privacy_unit_details"].startswith(unit)
     assert Certificate.from_dict(json.loads(made.to_json())).text() == made.text()
 
 
@@ -260,7 +300,7 @@ def test_a_page_that_says_something_else_is_found(folder):
 
 def test_a_registry_entry_may_be_filled_in_but_not_changed(folder):
     entry = folder / "registry.yaml"
-    entry.write_text(entry.read_text().replace('sector: ""', 'sector: "health"'))
+    entry.write_text(entry.read_text().replace('sector: "Technology"', 'sector: "Healthcare"'))
     assert failed(folder) == set()
     entry.write_text(entry.read_text().replace("epsilon: 1.0", "epsilon: 0.1"))
     assert failed(folder) == {"registry.yaml"}

@@ -27,6 +27,7 @@ FORMAT = 1
 RATES = (0.01, 0.1)  # false alarms at which the best attacker is stated
 SEEDED = "noise was seeded: void"
 NOT_PRIVATE = "not private"
+GUARANTEE = "guarantee"  # the check that a model without privacy fails by its nature
 _TOLERANCE = 1e-6
 _ALWAYS = ("weights.safetensors", "model.json", "plan.json", "ledger.json")
 
@@ -113,8 +114,12 @@ def build_certificate(
     flags: Sequence[str] = (),
     unprotected: Sequence[str] = (),
     notes: Sequence[str] = (),
+    account: Mapping[str, Any] | None = None,
 ) -> Certificate:
-    """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; any void reason voids it."""
+    """The certificate of a finished fit. `ledger` is what `Ledger.to_dict` gave; any void reason voids it.
+
+    `account` is the receipt of the holder's account, if the fit was charged to one.
+    """
     _, charges = entries_from_dict(ledger)
     spent = price.epsilon([charge.event for charge in charges], plan.budget.delta)
     reasons = [reason for reason in (plan.void_reason, void_reason) if reason]
@@ -130,8 +135,10 @@ def build_certificate(
     remarks = [*plan.notes, *notes]
     if repairs:
         remarks.append(f"the fit was interrupted {repairs} time(s) while writing its ledger; nothing was released then")
+    content = {} if account is None else {"account": dict(account)}
     return Certificate(
-        {
+        content
+        | {
             "understudy": "certificate",
             "format": FORMAT,
             "valid": not reasons,
@@ -253,7 +260,7 @@ def _read(path: Path) -> Any:
         raise UsageError(f"{str(path)!r} is damaged; take the model from its source again") from None
 
 
-def _hash(folder: Path, name: str, expected: Any) -> Finding:
+def _hash(folder: Path, name: str, expected: object) -> Finding:
     path = folder / name
     if path.parent != folder:  # a name that leads elsewhere is not a file of the model
         return Finding(name, False, "is not a file of the model folder")
@@ -289,6 +296,10 @@ def _arithmetic(folder: Path, certificate: Certificate) -> list[Finding]:
     findings.append(Finding("releases", not problems, "; ".join(problems) or "all were announced by the plan"))
     stated = claim["claim"]["delta"] == plan.budget.delta and claim["claim"]["unit"] == plan.unit
     stated = stated and claim["claim"]["epsilon"] in (plan.budget.epsilon, None)
+    if claim.get("account") is not None or _model(folder).get("account") is not None:
+        same = claim.get("account") == _model(folder).get("account")
+        said = "is the entry that the model names; check it with: understudy account verify ACCOUNT --model FOLDER"
+        findings.append(Finding("account", same, said if same else "is not the one that the model names"))
     findings.append(Finding("claim", stated, "is the plan's budget and unit" if stated else "is not what was planned"))
     spent = price.epsilon([charge.event for charge in charges], plan.budget.delta)
     if not certificate.valid:
@@ -305,10 +316,12 @@ def _arithmetic(folder: Path, certificate: Certificate) -> list[Finding]:
 
 def _void_model(folder: Path) -> str:
     """model.json carries the reason why a run was void, if it was (a seeded one, for example)."""
-    if not (folder / "model.json").exists():
-        return ""
-    model = _read(folder / "model.json")
+    model = _model(folder)
     return "model.json" if isinstance(model, dict) and model.get("void_reason") else ""
+
+
+def _model(folder: Path) -> Any:
+    return _read(folder / "model.json") if (folder / "model.json").exists() else {}
 
 
 def _readings(folder: Path, certificate: Certificate) -> list[Finding]:
@@ -328,4 +341,4 @@ def _readings(folder: Path, certificate: Certificate) -> list[Finding]:
 
 def _validity(certificate: Certificate) -> Finding:
     reasons = "; ".join(certificate.void_reasons)
-    return Finding("guarantee", certificate.valid, f"VOID: {reasons}" if reasons else "is stated without reservation")
+    return Finding(GUARANTEE, certificate.valid, f"VOID: {reasons}" if reasons else "is stated without reservation")

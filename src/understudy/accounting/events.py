@@ -82,7 +82,7 @@ def check(event: dpa.DpEvent) -> None:
         _number(field, getattr(event, field), 0.0, 1.0 if field == "delta" else math.inf)
 
 
-def _number(name: str, value: Any, low: float, high: float) -> None:
+def _number(name: str, value: object, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, float | int) or math.isnan(value) or not low <= value <= high:
         raise UsageError(f"{name}={value!r} of a privacy event must be a number from {low:g} to {high:g}")
 

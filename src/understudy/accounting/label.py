@@ -90,8 +90,13 @@ def page(certificate: Mapping[str, Any]) -> str:
     lines += _gain(certificate["attacker"], certificate["valid"])
     lines += ["", "What the budget was spent on"]
     lines += _spending(certificate)
+    lines += ["", "Other releases from the same people"]
+    lines += _others(certificate.get("account"))
     lines += ["", "Not protected, because declared public"]
     lines += _bullets(certificate["unprotected"])
+    if certificate["notes"]:
+        lines += ["", "Remarks"]
+        lines += _bullets(certificate["notes"])
     lines += ["", "Assumed"]
     lines += _bullets(certificate["assumptions"])
     lines += ["", "Not covered"]
@@ -125,6 +130,18 @@ def _spending(certificate: Mapping[str, Any]) -> list[str]:
     total = certificate["epsilon_spent"]
     lines += _wrap("Together " + ("without a price" if total is None else f"epsilon {total:.6g}") + ".")
     return lines
+
+
+def _others(account: Mapping[str, Any] | None) -> list[str]:
+    if account is None:
+        return _wrap(
+            "This fit was charged to no account. Whatever else was released from the same people adds up with it."
+        )
+    return _wrap(
+        f"Entry {account['number']} of the holder's account {account['account']} for {' or '.join(account['units'])}: everything "
+        f"charged to it up to and including this fit costs epsilon {account['total']:.6g} of {account['epsilon']:g} at delta "
+        f"{account['delta']:g}, all events composed. Releases that were not charged to it add up with that."
+    )
 
 
 def _wrap(text: str, first: str = "  ", rest: str = "  ") -> list[str]:

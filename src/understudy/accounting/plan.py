@@ -135,6 +135,6 @@ class Plan:
         return hashlib.sha256(canonical(self.to_dict())).hexdigest()
 
 
-def canonical(data: Any) -> bytes:
+def canonical(data: object) -> bytes:
     """One byte string per JSON value."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()

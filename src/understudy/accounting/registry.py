@@ -1,8 +1,9 @@
 """An entry for the registry of differential-privacy deployments (OpenDP, proposed with NIST; launched 2025).
 
-Tier 2 (parameters) is filled in from the certificate. What only the data holder knows (tier 1 names, tier 3 reasons)
-is left as an empty string with the mark `# FILL IN`. `contradiction` lets a holder fill those in, but not change the
-figures.
+The form is the registry's own (as of July 2026): `url_slug`, `status`, `tier` and `deployment`, with no other keys at any
+level. What follows from the certificate is filled in; what only the data holder knows says FILL IN, in values that are
+valid all the same, so that the draft can be checked by the registry's tools before and after. `contradiction` lets a
+holder fill those in, but not change the figures.
 """
 
 import math
@@ -11,80 +12,129 @@ from typing import Any
 
 import yaml
 
-FILL = "# FILL IN"
+FILL = "FILL IN"
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+FORM = {  # every key of `deployment`, part by part
+    "basic": ("name", "description", "data_curators", "intended_use", "data_product_type", "data_product_region",
+              "data_product_sector", "publication_date"),
+    "dp_variant": ("variant_name", "data_domain", "unprotected_quantities"),
+    "privacy_loss": ("privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details"),
+    "deployment_model": ("model_name", "actors", "release_type", "data_source_type", "access_type"),
+    "accounting": ("post_processing", "composition"),
+    "implementation": ("preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"),
+    "administrative": ("sources", "notes", "registry_authors"),
+}  # fmt: skip
+
+
+def document(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry as plain objects, without remarks."""
+    claim, valid = certificate["claim"], certificate["valid"]
+    mechanisms = "; ".join(f"{charge['purpose']}: {charge['noise']}" for charge in certificate["charges"])
+    details = [f"{charge['share']:.1%} {charge['purpose']}" for charge in certificate["charges"]]
+    parts: dict[str, Any] = {
+        "basic": {
+            "name": FILL,
+            "description": "Synthetic rows, and the generator that makes them, in the form of a private table.",
+            "data_curators": [FILL],
+            "intended_use": FILL,
+            "data_product_type": "Synthetic data",
+            "data_product_region": FILL,
+            "data_product_sector": SECTORS[0],
+            "publication_date": FILL,
+        },
+        "dp_variant": {
+            "variant_name": "Approximate DP" if valid else "Custom",
+            "data_domain": f"a table with {_columns(certificate['schema'])}",
+            "unprotected_quantities": "; ".join(certificate["unprotected"]),
+        },
+        "privacy_loss": {
+            "privacy_unit": "row" if claim["unit"] == "one row" else "person or other unit",
+            "privacy_unit_details": f"{claim['unit']}; {claim['neighbours']}",
+            "privacy_parameters": {"epsilon": claim["epsilon"], "delta": claim["delta"]},
+            "privacy_parameters_details": f"shares of the squared privacy loss: {', '.join(details)}",
+        },
+        "deployment_model": {
+            "model_name": "Central",
+            "actors": "one curator holds the rows and runs the fit; everybody else may see the model",
+            "release_type": "One release",
+            "data_source_type": "Static",
+            "access_type": "Non-interactive",
+        },
+        "accounting": {
+            "post_processing": "everything after the releases named below, including all sampled rows",
+            "composition": _composition(certificate),
+        },
+        "implementation": {
+            "preprocessing_and_hyperparameter_tuning": FILL,
+            "mechanisms": mechanisms,
+            "justification": FILL,
+        },
+        "administrative": {"sources": FILL, "notes": _notes(certificate), "registry_authors": [FILL]},
+    }
+    slug = f"understudy-{certificate['plan_fingerprint'][:12]}"
+    return {"url_slug": slug, "status": "Draft", "tier": 2, "deployment": parts}
+
+
+_HINTS = {
+    "name": "what is published",
+    "data_curators": "who holds the original table",
+    "intended_use": "what the stand-in is for",
+    "data_product_region": "where the people are",
+    "data_product_sector": f"one of {', '.join(SECTORS)}",
+    "publication_date": "YYYY-MM-DD",
+    "preprocessing_and_hyperparameter_tuning": "what was tried on the private table before this fit",
+    "justification": "why this epsilon and this unit",
+    "sources": "where the release and its documentation are",
+    "registry_authors": "who wrote this entry",
+}
 
 
 def entry(certificate: Mapping[str, Any]) -> str:
     """The entry as commented YAML."""
-    claim = certificate["claim"]
-    valid = certificate["valid"]
-    mechanisms = [f"{charge['purpose']}: {charge['noise']}" for charge in certificate["charges"]]
-    lines = [
-        "# Entry for the differential-privacy deployments registry. Lines marked FILL IN are for the data holder.",
-    ]
-    if not valid:
+    made = document(certificate)
+    lines = ["# Entry for the differential-privacy deployments registry. Lines marked FILL IN are for the data holder."]
+    if not certificate["valid"]:
         lines.append("# VOID: this model has no privacy guarantee; do not submit this entry.")
-    lines += [
-        "tier: 2",
-        "basic:",
-        _ask("name", "what is published"),
-        _ask("data_curators", "who holds the original table", "[]"),
-        _ask("intended_use", "what the stand-in is for"),
-        "  data_product_type: Synthetic data",
-        _ask("region", "where the people are"),
-        _ask("publication_date", "YYYY-MM-DD"),
-        _ask("sector", "e.g. health"),
-        "dp_variant:",
-        f"  name: {_text('Approximate' if valid else 'Custom')}",
-        f"  data_domain: {_text('a table with ' + _columns(certificate['schema']))}",
-        "  unprotected_quantities:",
-        *_list(certificate["unprotected"], 4),
-        "privacy_loss:",
-        f"  privacy_unit: {_text('row' if claim['unit'] == 'one row' else 'person or other unit')}",
-        f"  privacy_unit_details: {_text(claim['unit'] + '; ' + claim['neighbours'])}",
-        f"  epsilon: {_number(claim['epsilon'])}",
-        f"  delta: {_number(claim['delta'])}",
-        "  rho: null  # stated as epsilon and delta",
-        "deployment_model:",
-        "  name: Central",
-        "  actors:",
-        '    - "one curator holds the rows and runs the fit; everybody else may see the model"',
-        "  releases: one",
-        "  data: static",
-        "  interactive: false",
-        "accounting:",
-        f"  post_processing: {_text('everything after the releases named below, including all sampled rows')}",
-        f"  composition: {_text(_composition(certificate))}",
-        "implementation:",
-        _ask("preprocessing_and_hyperparameter_tuning", "what was tried on the private table before this fit"),
-        "  mechanisms:",
-        *_list(mechanisms, 4),
-        _ask("justification", "why this epsilon and this unit"),
-        "administrative:",
-        f"  software: {_text('understudy ' + str(certificate['versions'].get('understudy', 'unknown')))}",
-        f"  plan: {_text(certificate['plan_fingerprint'])}",
-        f"  valid: {'true' if valid else 'false'}",
-        _ask("contact", "whom to ask"),
-        _ask("sources", "where the release and its documentation are"),
-    ]
+    lines += [f"{key}: {_value(made[key])}" for key in ("url_slug", "status", "tier")]
+    lines.append("deployment:")
+    for part, values in made["deployment"].items():
+        lines.append(f"  {part}:")
+        for key, value in values.items():
+            hint = f"  # {FILL}: {_HINTS[key]}" if key in _HINTS else ""
+            if isinstance(value, Mapping):
+                lines.append(f"    {key}:")
+                lines += [f"      {name}: {_value(one)}" for name, one in value.items()]
+            else:
+                lines.append(f"    {key}: {_value(value)}{hint}")
     return "\n".join(lines) + "\n"
 
 
 def contradiction(text: bytes, certificate: Mapping[str, Any]) -> str:
     """What in a (perhaps filled in) entry disagrees with the certificate; empty if nothing."""
+    wanted = document(certificate)["deployment"]
     try:
-        data = yaml.safe_load(text.decode())
-        loss = data["privacy_loss"]
-        found = {"epsilon": loss["epsilon"], "delta": loss["delta"], "details": loss["privacy_unit_details"]}
-        found["plan"], found["valid"] = data["administrative"]["plan"], data["administrative"]["valid"]
+        found = yaml.safe_load(text.decode())["deployment"]
+        figures = found["privacy_loss"]["privacy_parameters"]
+        stated = {
+            "epsilon": figures["epsilon"],
+            "delta": figures["delta"],
+            "unit": found["privacy_loss"]["privacy_unit_details"],
+            "variant": found["dp_variant"]["variant_name"],
+        }
+        plan = certificate["plan_fingerprint"] in found["administrative"]["notes"]
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError):
         return "is damaged: no readable registry entry"
-    claim = certificate["claim"]
-    wanted = {"epsilon": claim["epsilon"], "delta": claim["delta"]}
-    wanted |= {"details": f"{claim['unit']}; {claim['neighbours']}", "plan": certificate["plan_fingerprint"]}
-    wanted["valid"] = certificate["valid"]
-    wrong = [name for name, value in wanted.items() if found[name] != value]
+    claim = wanted["privacy_loss"]
+    expected = {**claim["privacy_parameters"], "unit": claim["privacy_unit_details"]}
+    expected["variant"] = wanted["dp_variant"]["variant_name"]
+    wrong = [name for name, value in expected.items() if stated[name] != value] + ([] if plan else ["plan"])
     return f"states another {', '.join(wrong)} than the certificate" if wrong else ""
+
+
+def _notes(certificate: Mapping[str, Any]) -> str:
+    version = certificate["versions"].get("understudy", "unknown")
+    state = "valid" if certificate["valid"] else "VOID, " + "; ".join(certificate["void_reasons"])
+    return f"understudy {version}; plan {certificate['plan_fingerprint']}; certificate {state}"
 
 
 def _composition(certificate: Mapping[str, Any]) -> str:
@@ -98,21 +148,15 @@ def _columns(schema: Mapping[str, Any]) -> str:
     return f"{len(columns)} column{'' if len(columns) == 1 else 's'}"
 
 
-def _ask(key: str, hint: str, empty: str = '""') -> str:
-    return f"  {key}: {empty}  {FILL}: {hint}"
-
-
-def _text(value: str) -> str:
-    return str(yaml.safe_dump(value, default_style='"', allow_unicode=False, width=math.inf)).strip()
-
-
-def _number(value: Any) -> str:
+def _value(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    if isinstance(value, str):
+        return str(yaml.safe_dump(value, default_style='"', allow_unicode=False, width=math.inf)).strip()
+    if isinstance(value, int):
+        return str(value)
     text = repr(float(value))
     mantissa, exponent, power = text.partition("e")  # YAML 1.1 reads 1e-05 as text: it wants a point
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}{exponent}{power}"
-
-
-def _list(values: Any, indent: int) -> list[str]:
-    return [f"{' ' * indent}- {_text(value)}" for value in values]

@@ -64,7 +64,7 @@ from understudy.accounting.budget import Real
 
 Ints = NDArray[np.int64]
 
-GRID = 1 << 20  # steps of the grid in the price a / sigma^2 of one answer
+PRICE_STEPS = 1 << 20  # steps of the grid in the price a / sigma^2 of one answer
 MISS = 0.05  # how often the released number lies below the true one
 TAIL = (1 - 2 * MISS) / math.sqrt(2 * MISS * (1 - MISS))  # t: the quantile of T, 2.92
 STEEPEST = 3 * math.sqrt(2) / 4
@@ -90,15 +90,15 @@ def price(order: Real, sigma: Real, bins: int, gap: int) -> float:
 
 
 def price_table(order: Real, sigma: Real, bins: int, teachers: int) -> Ints:
-    """F(0..teachers) in steps of a / sigma^2 / GRID, rounded up. Public: no vote is in it."""
+    """F(0..teachers) in steps of a / sigma^2 / PRICE_STEPS, rounded up. Public: no vote is in it."""
     flat = pate2018.gnmax(order, sigma)
-    steps = [math.ceil(price(order, sigma, bins, gap) / flat * GRID + 1e-3) for gap in range(teachers + 1)]
-    return np.minimum(np.asarray(steps, np.int64), GRID)
+    steps = [math.ceil(price(order, sigma, bins, gap) / flat * PRICE_STEPS + 1e-3) for gap in range(teachers + 1)]
+    return np.minimum(np.asarray(steps, np.int64), PRICE_STEPS)
 
 
 def consensus_price(sigma_test: Real, sigma_answer: Real) -> int:
     """The price of one test of consensus in the same steps, at any order; rounded up."""
-    return math.ceil(GRID * sigma_answer**2 / (2 * sigma_test**2))
+    return math.ceil(PRICE_STEPS * sigma_answer**2 / (2 * sigma_test**2))
 
 
 # -- its sum, and how far that can move --------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def raised(value: int, scale: Real, coin: bytes) -> int:
 # -- what it says ----------------------------------------------------------------------------------------------------------------
 def renyi(steps: Real, order: Real, sigma_answer: Real) -> float:
     """Steps of the grid as a Renyi price of this order."""
-    return steps * pate2018.gnmax(order, sigma_answer) / GRID
+    return steps * pate2018.gnmax(order, sigma_answer) / PRICE_STEPS
 
 
 def own_price(loss: Real, order: Real) -> float:

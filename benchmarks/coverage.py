@@ -1,0 +1,326 @@
+"""How often 95 % intervals from a stand-in hold the truth of a population that is known.
+
+    python -m benchmarks.coverage --data DIR --out coverage.jsonl --minutes 40
+    python -m benchmarks.coverage --out coverage.jsonl --show
+
+A population is a table (Adult, the NIST excerpt of Massachusetts) or a formula (`simulated`); its answers are computed from
+all of it. A repeat draws `ROWS` rows from it with replacement, fits `mst` with noise from the operating system, draws 20 copies
+and asks `QUESTIONS`; the truth is in the interval or not. Beside it: one synthetic table taken as real rows (naive), and
+the widths of both over those of the real rows. Logistic coefficients and differences go through `understudy.infer.run`.
+
+Repeats are appended to the file one by one, in turns over populations and epsilons; the next run goes on where it stopped.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.store import append, read
+from understudy.infer.ask import answer, draw
+from understudy.infer.question import parse
+from understudy.infer.rules import combine
+from understudy.infer.run import difference, evaluate
+from understudy.methods.marginals import Mst
+from understudy.schema import Column, Schema
+
+ROWS, COPIES, EPSILONS = 5000, 20, (0.3, 1.0, 3.0)
+Z = 1.959964
+
+
+@dataclass(frozen=True)
+class Population:
+    """A table that stands for everybody, and what is asked about it."""
+
+    schema: Schema
+    load: Callable[[str | None], pd.DataFrame]
+    questions: tuple[str, ...]
+    differences: tuple[str, ...]  # questions with two groups: the first minus the second
+    outcome: tuple[str, Any]  # of a logistic regression
+    features: tuple[str, ...]
+
+
+def simulated(_: str | None) -> pd.DataFrame:
+    """Numbers that follow each other, categories that follow numbers, a label that follows both: 400,000 people."""
+    random, rows = np.random.default_rng(2026), 400_000
+    age = np.clip(random.normal(45, 15, rows), 18, 90).round().astype(int)
+    hours = np.clip(40 - 0.1 * (age - 45) + random.normal(0, 8, rows), 1, 99).round().astype(int)
+    sex = np.where(random.random(rows) < 1 / (1 + np.exp(-0.05 * (hours - 40))), "m", "f")
+    town = np.where(random.random(rows) < 0.3 + 0.004 * (age - 45), "a", random.choice(["b", "c", "d"], rows))
+    score = 0.03 * (age - 45) + 0.04 * (hours - 40) + 0.5 * (sex == "m") - 1.0
+    ill = np.where(random.random(rows) < 1 / (1 + np.exp(-score)), "yes", "no")
+    return pd.DataFrame({"age": age, "hours": hours, "sex": sex, "town": town, "ill": ill})
+
+
+def adult(folder: str | None) -> pd.DataFrame:
+    names = [column.name for column in ADULT.columns]
+    return pd.read_parquet(Path(folder or ".") / "adult.parquet", columns=names).astype({"age": int})
+
+
+def nist(folder: str | None) -> pd.DataFrame:
+    rows = pd.read_parquet(Path(folder or ".") / "nist_ma2019.parquet")[[column.name for column in NIST.columns]]
+    return rows.astype({column.name: str for column in NIST.columns if column.kind == "categorical"})
+
+
+def category(name: str, *values: str) -> Column:
+    return Column(name=name, kind="categorical", categories=values)
+
+
+SIMULATED = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=18, upper=90),
+        Column(name="hours", kind="integer", lower=1, upper=99),
+        category("sex", "f", "m"),
+        category("town", *"abcd"),
+        category("ill", "no", "yes"),
+    ),
+    label="ill",
+)
+_ADULT = Schema.load(Path(__file__).parent / "schemas" / "adult.yaml")
+_KEPT = ("age", "education-num", "marital-status", "relationship", "race", "sex", "hours-per-week", "income")
+ADULT = Schema(columns=tuple(_ADULT.column(name) for name in _KEPT), label="income")
+NIST = Schema(
+    columns=(
+        Column(name="AGEP", kind="integer", lower=0, upper=99),
+        category("SEX", "1", "2"),
+        category("MSP", "N", *"123456"),
+        category("RAC1P", *"123456789"),
+        category("OWN_RENT", *"012"),
+        category("EDU", "N", *(str(level) for level in range(1, 13))),
+        category("DPHY", "N", *"12"),
+        category("DEYE", *"12"),
+    ),
+    label="DEYE",
+)
+POPULATIONS = {
+    "simulated": Population(
+        SIMULATED,
+        simulated,
+        (
+            *("mean(age)", "mean(hours)", "median(age)", "quantile(hours, 0.9)", "share(sex = m)", "share(town = a)"),
+            *(
+                "share(ill = yes)",
+                "mean(age) by ill",
+                "mean(hours) by ill",
+                "share(sex = m) by ill",
+                "share(town = a) by ill",
+            ),
+            *(
+                "mean(hours) by sex",
+                "mean(age) where hours > 45",
+                "share(ill = yes) by sex",
+                "share(ill = yes) where age > 60",
+            ),
+        ),
+        ("mean(age) by ill", "mean(hours) by ill", "share(sex = m) by ill"),
+        ("ill", "yes"),
+        ("age", "hours", "sex"),
+    ),
+    "adult": Population(
+        ADULT,
+        adult,
+        (
+            *(
+                "mean(age)",
+                "mean(education-num)",
+                "mean(hours-per-week)",
+                "median(age)",
+                "quantile(hours-per-week, 0.9)",
+            ),
+            *(
+                "share(sex = Male)",
+                "share(race = Black)",
+                "share(marital-status = Divorced)",
+                "share(relationship = Wife)",
+            ),
+            *(
+                'share(income = ">50K")',
+                "mean(age) by income",
+                "mean(hours-per-week) by income",
+                "share(sex = Male) by income",
+            ),
+            *('share(income = ">50K") by sex', "mean(hours-per-week) by sex", "mean(age) where hours-per-week > 45"),
+        ),
+        ("mean(age) by income", "mean(hours-per-week) by income", "share(sex = Male) by income"),
+        ("income", ">50K"),
+        ("age", "education-num", "hours-per-week", "sex"),
+    ),
+    "nist": Population(
+        NIST,
+        nist,
+        (
+            *(
+                "mean(AGEP)",
+                "median(AGEP)",
+                "quantile(AGEP, 0.9)",
+                "share(SEX = 1)",
+                "share(MSP = 1)",
+                "share(RAC1P = 2)",
+            ),
+            *("share(OWN_RENT = 2)", "share(EDU = 12)", "share(DPHY = 1)", "share(DEYE = 1)", "mean(AGEP) by DEYE"),
+            *("share(DPHY = 1) by DEYE", "share(OWN_RENT = 2) by DEYE", "mean(AGEP) by SEX", "share(DEYE = 1) by SEX"),
+        ),
+        ("mean(AGEP) by DEYE", "share(DPHY = 1) by DEYE", "share(OWN_RENT = 2) by DEYE"),
+        ("DEYE", "1"),
+        ("AGEP", "SEX", "OWN_RENT"),
+    ),
+}
+
+
+def functions(population: Population) -> dict[str, Callable[[pd.DataFrame], Any]]:
+    """What is not a question: differences of groups, and a logistic regression."""
+
+    def gap(text: str) -> Callable[[pd.DataFrame], Any]:
+        question = parse(text, population.schema)
+
+        def function(rows: pd.DataFrame) -> tuple[float, float]:
+            groups = list(question.on(rows).values())
+            return difference(*groups[:2]) if len(groups) > 1 else (float("nan"), float("nan"))
+
+        return function
+
+    return {f"difference of {text}": gap(text) for text in population.differences} | {
+        "logistic": lambda rows: logistic(rows, population)
+    }
+
+
+def logistic(rows: pd.DataFrame, population: Population) -> dict[str, tuple[float, float]]:
+    """Coefficients and variances by Newton's method: numbers in tens, categories as indicators of all but the first."""
+    name, value = population.outcome
+    y = (rows[name] == value).to_numpy(float)
+    columns: dict[str, np.ndarray] = {"constant": np.ones(len(rows))}
+    for feature in population.features:
+        column = population.schema.column(feature)
+        if column.kind == "integer":
+            columns[feature] = rows[feature].to_numpy(float) / 10.0
+        else:
+            columns |= {f"{feature}={one}": (rows[feature] == one).to_numpy(float) for one in column.outcomes[1:]}
+    x = np.stack(list(columns.values()), axis=1)
+    beta = np.zeros(x.shape[1])
+    for _ in range(30):
+        p = 1.0 / (1.0 + np.exp(-np.clip(x @ beta, -30, 30)))
+        information = x.T @ (x * (p * (1.0 - p))[:, None]) + 1e-9 * np.eye(len(beta))
+        step = np.linalg.solve(information, x.T @ (y - p))
+        beta += step
+        if np.abs(step).max() < 1e-8:
+            break
+    return {
+        key: (float(b), float(v)) for key, b, v in zip(columns, beta, np.diag(np.linalg.inv(information)), strict=True)
+    }
+
+
+def truths(population: Population, everybody: pd.DataFrame) -> dict[str, float]:
+    found = {}
+    for text in population.questions:
+        for group, pair in parse(text, population.schema).on(everybody).items():
+            found[f"{text} {group}".strip()] = pair[0]
+    for name, function in functions(population).items():
+        for part, pair in evaluate(function, everybody, np.random.default_rng(0)).items():
+            found[f"{name} {part}".strip()] = pair[0]
+    return found
+
+
+def repeat(
+    population: Population, everybody: pd.DataFrame, truth: dict[str, float], epsilon: float
+) -> list[dict[str, Any]]:
+    """One table, one fit, all questions."""
+    random = np.random.default_rng()
+    rows = everybody.iloc[random.integers(0, len(everybody), ROWS)].reset_index(drop=True)
+    model = Mst(epsilon=epsilon).fit(rows, population.schema).fitted
+    drawn = draw(model, copies=COPIES)
+    naive = model.sample(model.rows)
+    found = []
+
+    def note(name: str, kind: str, ours: tuple[float, float], bare: tuple[float, float], one: Any, real: Any) -> None:
+        alone = one[0] - Z * one[1] ** 0.5, one[0] + Z * one[1] ** 0.5
+        exact, unit = (
+            truth[name],
+            2 * Z * real[1] ** 0.5,
+        )  # 0: a quantile of whole numbers that real rows leave no doubt of
+        found.append(
+            {
+                "name": name,
+                "kind": kind,
+                "held": bool(ours[0] <= exact <= ours[1]),
+                "bare": bool(bare[0] <= exact <= bare[1]),
+                "naive": bool(alone[0] <= exact <= alone[1]),
+                "width": (ours[1] - ours[0]) / unit if unit else None,
+                "naive_width": (alone[1] - alone[0]) / unit if unit else None,
+            }
+        )
+
+    for text in population.questions:
+        question = parse(text, population.schema)
+        answered = answer(model, text, drawn=drawn)
+        alone, real = question.on(naive), question.on(rows)
+        for line in answered.lines:
+            if line.group in alone and line.group in real:
+                kind = "model" if not answered.covered else "column" if len(question.columns) == 1 else "table"
+                low, high, more = line.combined.low, line.combined.high, line.allowance
+                bare = low + more, high - more
+                note(f"{text} {line.group}".strip(), kind, (low, high), bare, alone[line.group], real[line.group])
+    for name, function in functions(population).items():
+        each = [evaluate(function, frame, random) for frame in drawn.frames]
+        alone, real = (evaluate(function, frame, random) for frame in (naive, rows))
+        for part in real:
+            if all(part in one and np.isfinite(one[part]).all() for one in (*each, alone)):
+                both = combine([one[part][0] for one in each], [one[part][1] for one in each])
+                kind = "regression" if name == "logistic" else "difference"
+                interval = both.low, both.high
+                note(f"{name} {part}".strip(), kind, interval, interval, alone[part], real[part])
+    return found
+
+
+def turns(done: list[dict[str, Any]], names: list[str]) -> Iterator[tuple[str, float, int]]:
+    """The cell with the fewest repeats comes next."""
+    counts = {
+        (name, e): sum(r["population"] == name and r["epsilon"] == e for r in done) for name in names for e in EPSILONS
+    }
+    while True:
+        name, e = min(counts, key=lambda key: counts[key])
+        yield name, e, counts[name, e]
+        counts[name, e] += 1
+
+
+def summary(records: list[dict[str, Any]]) -> list[str]:
+    """One line for each population, epsilon and kind of quantity."""
+    lines = ["| population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    table = pd.DataFrame(
+        [{"population": r["population"], "epsilon": r["epsilon"], **one} for r in records for one in r["answers"]]
+    )
+    for (name, e, kind), own in table.groupby(["population", "epsilon", "kind"]):
+        figures = f"{own.held.mean():.1%} | {own.bare.mean():.1%} | {own.naive.mean():.1%}"
+        widths = f"{own.width.median():.2f} | {own.naive_width.median():.2f}"
+        lines.append(f"| {name} | {e:g} | {kind} | {len(own):,} | {figures} | {widths} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with adult.parquet and nist_ma2019.parquet; without it: simulated only")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=40.0, help="processor time after which no repeat is begun")
+    parser.add_argument("--show", action="store_true", help="print the table of what is there and leave")
+    given = parser.parse_args()
+    if not given.show:
+        names = list(POPULATIONS) if given.data else ["simulated"]
+        people = {name: POPULATIONS[name].load(given.data) for name in names}
+        truth = {name: truths(POPULATIONS[name], people[name]) for name in names}
+        for name, e, number in turns(read(given.out), names):
+            if time.process_time() > 60.0 * given.minutes:
+                break
+            found = repeat(POPULATIONS[name], people[name], truth[name], e)
+            cell = f"{name} {e:g} {number}"
+            append(given.out, {"cell": cell, "population": name, "epsilon": e, "answers": found})
+    sys.stdout.write("\n".join(summary(read(given.out))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

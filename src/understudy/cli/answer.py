@@ -1,0 +1,52 @@
+"""`understudy answer`: a question to a model, answered with an interval."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from understudy.cli._output import AsJson, options, show
+
+if TYPE_CHECKING:
+    from understudy.infer.ask import Answered
+
+app = typer.Typer()
+
+
+@app.command(help="Answer a question about the table from a model, with an interval that knows the privacy noise.")
+def answer(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")],
+    question: Annotated[
+        str,
+        typer.Argument(metavar="QUESTION", help="e.g. 'mean(hours) by sex where age > 40'; also share(), median()."),
+    ],
+    copies: Annotated[int, typer.Option("--copies", help="How many copies of the stand-in to ask.")] = 20,
+    level: Annotated[float, typer.Option("--level", help="Of the interval.")] = 0.95,
+    table: Annotated[
+        bool, typer.Option("--table", help="The interval is about the table that was fitted, not about its population.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same answer.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate, interval, the part of its width that is privacy noise, and a warning where it rests on the model."""
+    from understudy.artifact import load
+    from understudy.infer.ask import answer as ask
+
+    with options("copies", "level"):
+        found = ask(
+            load(model), question, copies=copies, seed=seed, about="table" if table else "population", level=level
+        )
+    show(found.to_dict(), lambda: "\n".join(lines(found)), as_json)
+
+
+def lines(found: "Answered") -> list[str]:
+    """For people."""
+    said = []
+    for one in found.lines:
+        combined = one.combined
+        name = f"{one.group}: " if one.group else ""
+        said.append(
+            f"{name}{combined.estimate:.4g}  ({combined.level:.0%} interval {combined.low:.4g} to {combined.high:.4g}; "
+            f"{combined.noise:.0%} of its width is privacy noise)"
+        )
+    return [*said, *(f"note: {remark}" for remark in found.remarks)]

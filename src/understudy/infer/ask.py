@@ -1,0 +1,179 @@
+"""A question to a model: estimate, interval, how much of its width is privacy noise, and what rests on the model alone.
+
+The question is answered on copies of the stand-in (`Model.redrawn`) and combined (`combine`). Copies do not show what is
+wrong in all of them alike. For that the interval is widened on either side, with s the standard deviation of what is
+averaged in all rows and p the share of rows in the group:
+
+**Not counted together.** No released table holds all columns of the question. The model supplies their dependence: largest
+entropy, that is as little as the tables allow. A correlation rho between group and value that the model does not know moves
+the group's mean by rho s sqrt((1 - p) / p); the interval allows for rho = `UNKNOWN`, and the answer says that it rests on
+the model.
+
+**Counted in cells.** A table counts a numeric column in a few cells, and within a cell the model takes all groups to be
+alike: the same formula, with the standard deviation within cells for s and rho = `WITHIN`. Quantiles allow for half the
+interval that they fall into.
+
+**Cut off at zero.** Counts that noise makes negative become zero, so cells that hold nobody keep some rows of noise, which
+draw a small group towards everybody else: if they are a share f of its rows, by about f s.
+
+**Rows of one person** are not independent; the sampling part of the variance is multiplied by the most rows that one person
+may have, which is the worst case.
+"""
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from understudy.artifact import Model
+from understudy.errors import UsageError
+from understudy.infer.question import Question, parse
+from understudy.infer.rules import About, Combined, combine
+from understudy.infer.run import MOST_ROWS
+from understudy.released import covers
+
+# Chosen, not derived: hours per week and sex of Adult, which `mst` does not count together there, have a correlation of 0.23
+# (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
+UNKNOWN = 0.25
+WITHIN = 0.1  # the same between group and value within a cell, where cells have taken up most of it; chosen likewise
+
+
+@dataclass(frozen=True)
+class Line:
+    """The answer for one group."""
+
+    group: str
+    combined: Combined
+    allowance: float  # by how much the interval was widened on either side for what the model does not know
+
+
+@dataclass(frozen=True)
+class Answered:
+    """All groups, and what to know about them."""
+
+    question: str
+    lines: tuple[Line, ...]
+    covered: bool
+    remarks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        found = [{"group": one.group, "allowance": one.allowance} | asdict(one.combined) for one in self.lines]
+        return {"question": self.question, "covered": self.covered, "remarks": list(self.remarks), "answers": found}
+
+
+class Drawn(NamedTuple):
+    """Copies that serve many questions."""
+
+    frames: list[pd.DataFrame]
+    totals: list[int]  # rows of the table, according to each copy
+    resolution: Any  # how finely the model sees a column
+
+
+def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int | None = None) -> Drawn:
+    """Copies of a stand-in; with `rows` rows each, by default as many as the table has, up to `MOST_ROWS`."""
+    if copies < 2:
+        raise UsageError(f"copies={copies} must be at least 2")
+    size = min(model.rows, MOST_ROWS) if rows is None else rows
+    source, random = model.redraw_source(), np.random.default_rng(seed)
+    models = [source.copy(random) for _ in range(copies)]
+    frames = [one.sample(size, seed=int(random.integers(2**31))) for one in models]
+    return Drawn(frames, [one.rows for one in models], source.resolution)
+
+
+def answer(
+    model: Model,
+    text: str,
+    *,
+    copies: int = 20,
+    rows: int | None = None,
+    seed: int | None = None,
+    about: About = "population",
+    level: float = 0.95,
+    drawn: Drawn | None = None,
+) -> Answered:
+    """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before."""
+    question = parse(text, model.schema)
+    drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed)
+    each = [question.on(frame, total) for frame, total in zip(drawn.frames, drawn.totals, strict=True)]
+    groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
+    if not groups:
+        raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
+    covered = question.columns in ((), (model.schema.label,)) or covers(model.released, question.columns)
+    first, lines = drawn.frames[0], []
+    for name in groups:
+        found = combine(
+            [one[name][0] for one in each],
+            [one[name][1] for one in each],
+            about=about,
+            ratio=model.schema.max_rows_per_unit * len(first) / model.rows,
+            level=level,
+        )
+        share = share_of(question, first, name)
+        allowance = unknown(question, drawn, share, covered, found.estimate)
+        if question.what == "count":
+            allowance *= model.rows * share
+        lines.append(Line(name, widened(found, allowance), allowance))
+    return Answered(text, tuple(lines), covered, remarks(model, question, covered, set(each[0]) - set(groups)))
+
+
+def widened(found: Combined, allowance: float) -> Combined:
+    """The interval with so much more on either side; the part that is privacy noise becomes smaller."""
+    half = found.estimate - found.low
+    share = half / (half + allowance) if half + allowance > 0 else 1.0
+    return replace(found, low=found.low - allowance, high=found.high + allowance, noise=found.noise * share)
+
+
+def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estimate: float) -> float:
+    """By how much the answer may be off for what all copies have in common, see above."""
+    rows, resolution = drawn.frames[0], drawn.resolution
+    odds = math.sqrt((1.0 - share) / share)
+    if question.column is None:  # a count: off by so much of itself
+        return 0.0 if covered else UNKNOWN * odds
+    spread = spread_of(question, rows)
+    if not covered:
+        return UNKNOWN * spread * odds
+    several = len(question.columns) > 1
+    fake = (
+        resolution.cut_off(question.columns, question.column) / (share * float(np.mean(drawn.totals)))
+        if several
+        else 0.0
+    )
+    coarse = resolution.within_cells(question.column) if several and question.value is None else 0.0
+    finest = 0.5 * resolution.interval(question.column, estimate) if question.share is not None else 0.0
+    return min(fake, 1.0) * spread + WITHIN * coarse * odds + finest
+
+
+def spread_of(question: Question, rows: pd.DataFrame) -> float:
+    """Standard deviation of what is averaged, over all rows."""
+    if question.value is not None:
+        share = float(question.value.holds(rows).mean())
+        return math.sqrt(share * (1.0 - share))
+    return float(rows[question.column].astype(float).std())
+
+
+def share_of(question: Question, rows: pd.DataFrame, group: str) -> float:
+    """Share of rows that the answer is about; 1 for a question about all of them."""
+    kept = np.ones(len(rows), bool)
+    for condition in question.where:
+        kept &= condition.holds(rows).to_numpy()
+    if question.by is not None:
+        kept &= (question.by + "=" + rows[question.by].astype(str)).to_numpy() == group
+    return float(np.clip(kept.mean(), 1.0 / max(len(rows), 1), 1.0))
+
+
+def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> tuple[str, ...]:
+    """What a reader of the numbers should know."""
+    said = []
+    if not covered:
+        said.append(
+            f"no released table counts {', '.join(question.columns)} together: the answer rests on the model, and the interval "
+            f"allows for a correlation of {UNKNOWN:g} that it does not know"
+        )
+    if model.schema.max_rows_per_unit > 1:
+        said.append("several rows may be of one person; the interval takes the worst case")
+    if lost:
+        said.append(f"too rare in the stand-in to be answered: {', '.join(sorted(lost)[:5])}")
+    return tuple(said)

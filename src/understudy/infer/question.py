@@ -1,0 +1,194 @@
+"""Questions as people write them: `mean(hours) by sex where age > 40 and city = "Ulm"`.
+
+    what         mean(column), median(column), quantile(column, 0.9), share(column = value), count()
+    by column    one answer for each of its values
+    where        conditions joined by `and`: = != < <= > >=; texts with spaces in quotes
+
+Names are matched exactly; a name with spaces stands in quotes as well.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from understudy.errors import UsageError
+from understudy.infer.run import mean, proportion, quantile
+from understudy.schema import Schema
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+NUMBERS = ("continuous", "integer")
+TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|(<=|>=|!=|[=<>(),])|([^\s=<>!(),"']+))""")
+EXAMPLE = "e.g. mean(hours) by sex where age > 40"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One comparison of a column with a value."""
+
+    column: str
+    sign: str
+    value: Any
+
+    def holds(self, rows: pd.DataFrame) -> pd.Series:
+        """Row by row; a missing value holds nothing."""
+        column = rows[self.column]
+        return (OPERATORS[self.sign](column, self.value) & column.notna()).fillna(False).astype(bool)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, of which column, for which groups and rows."""
+
+    what: str
+    column: str | None
+    share: float | None = None  # of a quantile
+    value: Condition | None = None  # of a share
+    by: str | None = None
+    where: tuple[Condition, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that the answer depends on."""
+        named = (self.column, self.by, *(condition.column for condition in self.where))
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    def on(self, rows: pd.DataFrame, total: float | int | None = None) -> dict[str, tuple[float, float]]:
+        """Estimate and variance on one table, for every group. `total`: how many rows the counted table has."""
+        kept = pd.Series(True, index=rows.index)
+        for condition in self.where:
+            kept &= condition.holds(rows)
+        if self.what == "count":
+            scale = len(rows) if total is None else total
+            return {name: _scaled(proportion(kept & own), scale) for name, own in self._groups(rows)}
+        return {name: self._estimate(rows[kept & own]) for name, own in self._groups(rows)}
+
+    def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+        if self.by is None:
+            yield "", pd.Series(True, index=rows.index)
+            return
+        for value in sorted(rows[self.by].dropna().unique(), key=str):
+            yield f"{self.by}={value}", (rows[self.by] == value).fillna(False).astype(bool)
+
+    def _estimate(self, rows: pd.DataFrame) -> tuple[float, float]:
+        if self.value is not None:
+            return proportion(self.value.holds(rows)[rows[self.value.column].notna()])
+        own = rows[self.column].astype(float)
+        return mean(own) if self.share is None else quantile(own, self.share)
+
+
+def _scaled(pair: tuple[float, float], scale: float | int) -> tuple[float, float]:
+    return pair[0] * scale, pair[1] * scale**2
+
+
+def parse(text: str, schema: Schema) -> Question:
+    """Read a question about a table with this schema; UsageError that says what is not understood."""
+    words = _Words(text)
+    what = words.next("what is asked").lower()
+    if what not in ("mean", "median", "quantile", "share", "count"):
+        raise UsageError(f"question: {what!r} is not known; ask for mean, median, quantile, share or count, {EXAMPLE}")
+    words.expect("(")
+    column, share, value = None, None, None
+    if what == "share":
+        value = _condition(words, schema)
+        column = value.column
+    elif what != "count":
+        column = _column(words, schema)
+        if schema.column(column).kind not in NUMBERS:
+            raise UsageError(
+                f"question: column {column!r} is {schema.column(column).kind}; {what} needs numbers, share() does not"
+            )
+        share = {"median": 0.5}.get(what)
+    if what == "quantile":
+        words.expect(",")
+        share = _number(words.next("a share such as 0.9"))
+        if not 0 < share < 1:
+            raise UsageError(f"question: the quantile {share:g} must lie between 0 and 1")
+    words.expect(")")
+    by = None
+    if words.take("by"):
+        by = _column(words, schema)
+        if schema.column(by).kind in (*NUMBERS, "datetime"):
+            raise UsageError(f"question: by {by!r} has too many values; use where, e.g. where {by} > 40")
+    where: list[Condition] = []
+    if words.take("where"):
+        where.append(_condition(words, schema))
+        while words.take("and"):
+            where.append(_condition(words, schema))
+    words.end()
+    return Question(what, column, share, value, by, tuple(where))
+
+
+class _Words:
+    def __init__(self, text: str) -> None:
+        self.words: list[str] = []
+        place = 0
+        while place < len(text.rstrip()):
+            found = TOKEN.match(text, place)
+            if found is None:
+                raise UsageError(f"question: cannot read {text[place:].strip()!r}; {EXAMPLE}")
+            self.words.append(next(part for part in found.groups() if part is not None))
+            place = found.end()
+
+    def next(self, wanted: str) -> str:
+        if not self.words:
+            raise UsageError(f"question: it ends where {wanted} should stand; {EXAMPLE}")
+        return self.words.pop(0)
+
+    def expect(self, sign: str) -> None:
+        found = self.next(repr(sign))
+        if found != sign:
+            raise UsageError(f"question: {found!r} stands where {sign!r} should; {EXAMPLE}")
+
+    def take(self, word: str) -> bool:
+        found = bool(self.words) and self.words[0].lower() == word
+        if found:
+            self.words.pop(0)
+        return found
+
+    def end(self) -> None:
+        if self.words:
+            raise UsageError(f"question: cannot read {' '.join(self.words)!r}; {EXAMPLE}")
+
+
+def _column(words: _Words, schema: Schema) -> str:
+    name = words.next("a column")
+    if schema.column(name).kind in ("identifier", "image"):
+        raise UsageError(f"question: column {name!r} is {schema.column(name).kind} and is not learned")
+    return name
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise UsageError(f"question: {word!r} is not a number") from None
+
+
+def _condition(words: _Words, schema: Schema) -> Condition:
+    name = _column(words, schema)
+    sign = words.next("a comparison")
+    if sign not in OPERATORS:
+        raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}")
+    word, column = words.next("a value"), schema.column(name)
+    if column.kind in NUMBERS:
+        return Condition(name, sign, _number(word))
+    if column.kind == "datetime":
+        return Condition(name, sign, pd.Timestamp(word))
+    if sign not in ("=", "!=") and column.kind != "ordinal":
+        raise UsageError(f"question: column {name!r} is {column.kind}, its values have no order; use = or !=")
+    for number, outcome in enumerate(column.outcomes):
+        spelled = {str(outcome)} | ({("false", "true")[number]} if column.kind == "boolean" else set())
+        if word in spelled or (column.kind == "boolean" and word.lower() in spelled):
+            return Condition(name, sign, outcome)
+    raise UsageError(f"question: column {name!r} has no value {word!r}")

@@ -1,0 +1,143 @@
+"""Any analysis on all copies of a stand-in, combined.
+
+    found = analyse(model, lambda rows: smf.logit("sick ~ age", rows).fit(disp=0))
+    found["age"].estimate, found["age"].low, found["age"].high
+
+A function gets one copy as a frame and returns
+
+    (estimate, variance), or {name: (estimate, variance)}      its own variances
+    a result of statsmodels (`params`, `cov_params()`)         every coefficient
+    a number, an array, or a fitted scikit-learn estimator     variances by the bootstrap: rows drawn again with replacement
+
+Bootstrap variances of the copies are averaged (`combine` needs their mean only), so a few resamples of each copy are enough.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from understudy.artifact import Model
+from understudy.errors import UsageError
+from understudy.infer.rules import About, Combined, combine
+
+RESAMPLES = 6
+MOST_ROWS = 50_000  # of a copy, unless more are asked for: copies of large tables would only be slow
+Found = dict[str, tuple[float, float]]
+Values: TypeAlias = Sequence[Any] | np.ndarray | pd.Series
+
+
+def analyse(
+    source: Model | Iterable[pd.DataFrame],
+    function: Callable[[pd.DataFrame], Any],
+    *,
+    copies: int = 20,
+    rows: int | None = None,
+    seed: int | None = None,
+    about: About = "population",
+    level: float = 0.95,
+    ratio: float | int = 1.0,
+) -> dict[str, Combined]:
+    """Run `function` on every copy and combine. `source` is a model, whose copies are drawn, or copies that were drawn before.
+
+    `ratio` counts for drawn copies: their rows over the table's.
+    """
+    if isinstance(source, Model):
+        size = min(source.rows, MOST_ROWS) if rows is None else rows
+        frames: Iterable[pd.DataFrame] = source.copies(copies, rows=size, seed=seed)
+        ratio = size / source.rows
+    else:
+        frames = source
+    random = np.random.default_rng(seed)
+    each = [evaluate(function, frame, random) for frame in frames]
+    if not each:
+        raise UsageError("analyse: there are no copies")
+    names = [name for name in each[0] if all(name in found for found in each)]
+    missing = sorted({name for found in each for name in found} - set(names))
+    if missing or not names:
+        raise UsageError(
+            f"analyse: {missing or 'nothing'} is not answered by every copy; a group may be empty in some of them"
+        )
+    return {
+        name: combine(
+            [found[name][0] for found in each],
+            [found[name][1] for found in each],
+            about=about,
+            ratio=ratio,
+            level=level,
+        )
+        for name in names
+    }
+
+
+def evaluate(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, random: np.random.Generator) -> Found:
+    """Estimates and variances on one table."""
+    result = function(frame)
+    if isinstance(result, tuple) and len(result) == 2:
+        return {"": (float(result[0]), float(result[1]))}
+    if isinstance(result, Mapping):
+        return {str(name): (float(pair[0]), float(pair[1])) for name, pair in result.items()}
+    if hasattr(result, "cov_params"):
+        variances = np.diag(np.asarray(result.cov_params()))
+        return {
+            str(name): (float(result.params[name]), float(v))
+            for name, v in zip(result.params.index, variances, strict=True)
+        }
+    values = numbers(result)
+    again = [
+        numbers(function(frame.iloc[random.integers(0, len(frame), len(frame))].reset_index(drop=True)))
+        for _ in range(RESAMPLES)
+    ]
+    if len({len(one) for one in [values, *again]}) > 1:
+        raise UsageError("analyse: the function gives another number of values on other rows; name them in a mapping")
+    spread = np.var(again, axis=0, ddof=1)
+    names = [""] if len(values) == 1 else [str(place) for place in range(len(values))]
+    return {name: (float(v), float(s)) for name, v, s in zip(names, values, spread, strict=True)}
+
+
+def numbers(result: Any) -> np.ndarray:
+    """A number, an array, or the coefficients of a scikit-learn estimator (the intercept last)."""
+    if hasattr(result, "coef_"):
+        result = np.concatenate([np.ravel(result.coef_), np.ravel(result.intercept_)])
+    try:
+        return np.atleast_1d(np.asarray(result, float)).ravel()
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"analyse: a {type(result).__name__} is no estimate; return numbers, or (estimate, variance)"
+        ) from None
+
+
+# -- common estimates with their variances --------------------------------------------------------------------------------------
+
+
+def mean(values: Values) -> tuple[float, float]:
+    """Mean of the values that are present, and its variance."""
+    own = np.asarray(pd.Series(values).dropna(), float)
+    if len(own) < 2:
+        return float("nan"), float("nan")
+    return float(own.mean()), float(own.var(ddof=1) / len(own))
+
+
+def proportion(holds: Values) -> tuple[float, float]:
+    """Share of rows, and its variance (Agresti and Coull's centre keeps it above zero for shares of 0 and 1)."""
+    own = np.asarray(pd.Series(holds).dropna(), float)
+    if len(own) == 0:
+        return float("nan"), float("nan")
+    centre = (own.sum() + 2.0) / (len(own) + 4.0)
+    return float(own.mean()), float(centre * (1.0 - centre) / (len(own) + 4.0))
+
+
+def difference(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Of two estimates on different rows."""
+    return one[0] - other[0], one[1] + other[1]
+
+
+def quantile(values: Values, share: float) -> tuple[float, float]:
+    """Quantile, and its variance from the order statistics one standard error to either side (Woodruff 1952)."""
+    own = np.sort(np.asarray(pd.Series(values).dropna(), float))
+    if len(own) < 2:
+        return float("nan"), float("nan")
+    step = np.sqrt(share * (1.0 - share) / len(own))
+    low, middle, high = np.quantile(own, np.clip([share - step, share, share + step], 0.0, 1.0))
+    return float(middle), float(((high - low) / 2.0) ** 2)

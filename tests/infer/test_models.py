@@ -1,0 +1,183 @@
+"""Copies of fitted models, and questions to them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy import cli
+from understudy.accounting import holds, verify
+from understudy.artifact import load
+from understudy.errors import UsageError
+from understudy.fit import fit
+from understudy.infer import analyse, answer
+from understudy.infer.ask import draw, widened
+from understudy.infer.rules import combine
+from understudy.methods.marginals.redraw import Redrawn
+from understudy.private.noise import SeededNoise
+from understudy.released import covers
+from understudy.schema import Column, Schema
+
+SCHEMA = Schema(
+    columns=(
+        Column(name="age", kind="integer", lower=0, upper=99),
+        Column(name="town", kind="categorical", categories=tuple("abcd")),
+        Column(name="sick", kind="categorical", categories=("no", "yes")),
+    ),
+    label="sick",
+)
+
+
+def table(rows=3000, seed=0):
+    random = np.random.default_rng(seed)
+    sick = random.random(rows) < 0.3
+    age = np.clip(random.normal(40 + 10 * sick, 12, rows).round(), 0, 99).astype(int)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "town": random.choice(list("abcd"), rows, p=[0.4, 0.3, 0.2, 0.1]),
+            "sick": np.where(sick, "yes", "no"),
+        }
+    )
+
+
+def fitted(method="mst", epsilon=1.0, seed=0, schema=SCHEMA, rows=3000):
+    return fit(us.method(method)(epsilon=epsilon), table(rows), schema, noise=SeededNoise(seed))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+@pytest.mark.parametrize("method", ["mst", "aim", "independent"])
+def test_released_tables_survive_the_artifact_and_copies_are_reproducible(method, tmp_path):
+    made = fitted(method)
+    made.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert len(again.released) == len(made.released) > 0
+    for one, other in zip(made.released, again.released, strict=True):
+        assert (one.nodes, one.columns) == (other.nodes, other.columns)
+        assert (one.values == other.values).all() and (one.deviation == other.deviation).all()
+    few = {"rows": 50, "seed": 3}
+    first, second = made.copies(2, **few), again.copies(2, **few)
+    for one, other in zip(first, second, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    assert not first[0].equals(first[1])
+    assert [f.check for f in verify(tmp_path / "m") if not f.ok] == ["guarantee"]  # its noise was seeded
+
+
+def test_released_counts_are_the_true_ones_with_the_noise_that_is_stated():
+    """Over many fits: (released - true) / deviation has mean 0 and variance 1. Seeded noise: cannot fail by chance."""
+    rows = table()
+    true = rows.groupby("sick").size().reindex(["no", "yes"]).to_numpy()
+    towns = rows.groupby(["sick", "town"]).size().unstack().reindex(["no", "yes"]).to_numpy()
+    scores = []
+    for seed in range(6):
+        made = fitted(seed=seed)
+        tables = {one.columns: one for one in made.released}
+        scores.append((tables[("sick",)].values - true) / tables[("sick",)].deviation)
+        scores.append(((tables[("sick", "town")].values - towns) / tables[("sick", "town")].deviation).ravel())
+    every = np.concatenate(scores)
+    assert abs(every.mean()) < 4 / np.sqrt(len(every)) and 0.6 < every.std() < 1.4
+
+
+def test_copies_spread_as_the_released_noise_does(model):
+    """Cells that hold many rows: the redrawn marginals have the precision of all tables that count them together."""
+    source, random = Redrawn(model), np.random.default_rng(0)
+    item = next(one for one in source.known if len(one.clique) == 2 and one.clique[1] == 2)
+    found = []
+    for _ in range(40):
+        noise = [one.deviation * random.standard_normal(one.counts.shape) for one in source.known]
+        could = [
+            o._replace(counts=source.best.marginal(o.clique) + z) for o, z in zip(source.known, noise, strict=True)
+        ]
+        found.append(source.descend(could, 60).marginal(item.clique))
+    spread = np.std(found, axis=0)
+    best = source.best.marginal(item.clique)
+    assert 0.25 * item.deviation < spread[best > 5 * item.deviation].mean() < 1.1 * item.deviation
+    assert np.abs(np.mean(found, axis=0) - best).max() < 1.5 * item.deviation
+    for one in found:
+        assert (one >= 0).all() and one.sum() == pytest.approx(source.total, rel=1e-6)
+
+
+def test_copies_that_forget_the_noise_are_noticed(model):
+    """The mutant: rows drawn again from one model. Between copies there is then sampling alone, and P comes out as nothing."""
+    noisy = fitted(epsilon=0.1, rows=1000)
+    same = [noisy.sample(1000, seed=seed) for seed in range(16)]
+    right = analyse(noisy, lambda rows: (rows.age.mean(), rows.age.var() / len(rows)), copies=16, rows=1000, seed=0)[""]
+    wrong = analyse(same, lambda rows: (rows.age.mean(), rows.age.var() / len(rows)))[""]
+    assert right.noise > 0.5 and wrong.noise < 0.2 and right.error > 2 * wrong.error
+
+
+def test_an_answer_says_what_it_rests_on(model):
+    drawn = draw(model, copies=8, rows=1500, seed=0)
+    alone = answer(model, "share(town = a)", drawn=drawn)
+    assert alone.covered and not alone.remarks and alone.lines[0].combined.low < 0.4 < alone.lines[0].combined.high
+    assert answer(model, "share(sick = yes)", drawn=drawn).covered
+    both = answer(model, "mean(age) by sick", drawn=drawn)
+    assert both.covered and [line.group for line in both.lines] == ["sick=no", "sick=yes"]
+    assert all(line.allowance > 0 for line in both.lines), "counted in cells"
+    columns = Schema(columns=SCHEMA.columns[:2])
+    unlinked = fit(us.Independent(), table()[["age", "town"]], columns, noise=SeededNoise(0))
+    guess = answer(unlinked, "mean(age) by town", copies=4, rows=800, seed=0)
+    assert not guess.covered and "rests on the model" in guess.remarks[0]
+    assert all(line.allowance > 0.1 * 10 * 0.9 for line in guess.lines), (
+        "0.1 standard deviations at the least, for halves"
+    )
+    assert guess.to_dict()["answers"][0]["group"] == "town=a"
+
+
+def test_several_rows_of_a_person_widen_the_interval(model):
+    drawn = draw(model, copies=8, rows=1500, seed=0)
+    several = replace(
+        model,
+        schema=Schema(
+            columns=(*SCHEMA.columns, Column(name="who", kind="identifier")), unit="who", max_rows_per_unit=9
+        ),
+    )
+    one, many = (answer(m, "mean(age)", drawn=drawn) for m in (model, several))
+    assert many.lines[0].combined.variance > 3 * one.lines[0].combined.variance and "one person" in many.remarks[0]
+
+
+def test_covered_means_counted_together(model):
+    assert covers(model.released, ["age", "sick"]) and covers(model.released, ["age", "town", "sick"])
+    assert not covers(model.released, ["age", "who"]) and covers((), ())
+
+
+def test_widening_keeps_the_estimate_and_lowers_the_share_of_noise():
+    found = combine([1.0, 3.0, 5.0], [0.1, 0.1, 0.1])
+    wide = widened(found, 10.0)
+    assert wide.low == found.low - 10.0 and wide.high == found.high + 10.0 and wide.noise < found.noise
+
+
+def test_a_method_without_released_counts_says_that_it_cannot(model):
+    other = replace(model, method="pate-gan")
+    with pytest.raises(UsageError, match=r"copies: method 'pate-gan' .*mst"):
+        other.copies(2)
+    with pytest.raises(UsageError, match="saved without"):
+        replace(model, released=()).copies(2)
+    for count in (0, -1):
+        with pytest.raises(UsageError, match="at least 1"):
+            model.copies(count)
+
+
+def test_the_commands(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    us.Mst(epsilon=1.0).fit(table(), SCHEMA, out="m")
+    assert holds(verify("m"))
+
+    def call(*words, code=0):
+        assert cli.run(list(words)) == code
+        return capsys.readouterr()
+
+    said = call("answer", "m", "mean(age) by sick where town = a", "--copies", "4", "--seed", "1").out
+    assert said.count("95% interval") == 2 and "privacy noise" in said
+    assert call("answer", "m", "mean(aeg)", code=2).err.startswith("error: ")
+    assert '"covered": true' in call("answer", "m", "mean(age)", "--copies", "3", "--table", "--json").out
+    call("sample", "m", "--copies", "3", "--rows", "20", "--out", "s.csv", "--seed", "1")
+    assert [len(pd.read_csv(f"s-0{number}.csv")) for number in (1, 2, 3)] == [20, 20, 20]
+    assert "exists already" in call("sample", "m", "--copies", "3", "--rows", "20", "--out", "s.csv", code=2).err
+    assert "--copies" in call("sample", "m", "--copies", "3", "--where", "sick=yes", "--out", "t.csv", code=2).err
