@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import store
-from benchmarks.registry import Split, load
+from benchmarks.registry import DATASETS, Split, load
 from understudy.errors import UsageError
 from understudy.schema import Schema
 
@@ -50,11 +50,20 @@ class Cell:
     rows: int | None = None
     split: str = "random"
     columns: int | None = None
+    code: str = ""  # fingerprint of the method's code; empty in suites that do not ask for it
 
     @property
     def key(self) -> str:
-        """Identity in the results file."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        """Identity in the results file. Without a fingerprint it is what it was before there were any."""
+        fields = asdict(self)
+        if not self.code:
+            del fields["code"]
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What is computed, whatever the code: two cells at one place are an old result and a new one."""
+        return self.dataset, self.method, self.epsilon, self.seed, self.scoring, json.dumps(dict(self.options))
 
     @property
     def label(self) -> str:
@@ -120,7 +129,7 @@ def compute(task: Task) -> dict[str, Any]:
         found["fit_seconds"] = clock.lap()
         synthetic = model.sample(len(train), seed=cell.seed)
         found["sample_seconds"] = clock.lap()
-        synthetic_test = model.sample(len(test), seed=cell.seed + 1_000_003)
+        synthetic_test = model.sample(max(1, len(test)), seed=cell.seed + 1_000_003)
         found |= _claim(model)
         clock.lap()
     scored = (task.score or _score)(
@@ -133,6 +142,7 @@ def compute(task: Task) -> dict[str, Any]:
         classifiers=cell.classifiers,
         max_rows=cell.max_rows,
         seed=cell.seed,
+        stable=DATASETS[cell.dataset].stable if cell.dataset in DATASETS else None,
     )
     headline = {name: scored["metrics"].get(name) for name in ("auroc", "auprc")}
     return {

@@ -107,7 +107,7 @@ def run_suite(
     """Fit, sample and score every cell of a suite, then print published beside ours. Finished cells are not
     repeated.
     """
-    from benchmarks import runner, tables
+    from benchmarks import runner, tables, whole_tables
     from benchmarks import suites as all_suites
 
     chosen = all_suites.suite(suite)
@@ -129,10 +129,13 @@ def run_suite(
     )
     stem = chosen.name + ("-quick" if quick else "")
     records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
-    made = tables.build(chosen, records)
-    write_atomically(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made)}")
-    write_atomically(out / f"{stem}.html", tables.html(made, chosen.title))
-    _end(records, made, out / stem, as_json)
+    layout = whole_tables if chosen.scoring == "whole-table" else tables
+    if layout is whole_tables:  # every cell of today's code, and of other packages, whatever was asked for this time
+        records = whole_tables.current(out / f"{stem}.jsonl")
+    made = layout.build(chosen, records)
+    write_atomically(out / f"{stem}.md", f"# {chosen.title}\n\n{tables.markdown(made, layout.FOOTNOTE)}")
+    write_atomically(out / f"{stem}.html", tables.html(made, chosen.title, layout.FOOTNOTE))
+    _end(records, made, out / stem, as_json, layout.FOOTNOTE)
 
 
 @app.command("sweep")
@@ -252,6 +255,19 @@ def readme(
     show({"readme": str(file), "section": section}, lambda: section, as_json)
 
 
+@app.command("papers")
+def papers_page(
+    page: Annotated[Path, typer.Option("--page", help="The page to write.")] = Path("docs/papers.md"),
+    results: Annotated[Path, typer.Option("--results", help="Folder with the results files.")] = RESULTS,
+    as_json: AsJson = False,
+) -> None:
+    """Write every published figure beside ours, with a verdict, from the results files."""
+    from benchmarks.papers import write
+
+    text = write(page, results)
+    show({"page": str(page), "lines": len(text.splitlines())}, lambda: f"wrote {page}", as_json)
+
+
 @app.command("adviser")
 def adviser(
     results: Annotated[Path, typer.Option("--results", help="Folder with the results files.")] = RESULTS,
@@ -335,7 +351,7 @@ def _report(as_json: bool) -> Any:
     return tell
 
 
-def _end(records: Any, made: Any, stem: Path, as_json: bool) -> None:
+def _end(records: Any, made: Any, stem: Path, as_json: bool, footnote: str = "") -> None:
     if as_json:
         return
     from rich.console import Console
@@ -347,5 +363,5 @@ def _end(records: Any, made: Any, stem: Path, as_json: bool) -> None:
     for table in made:
         console.print(tables.rich(table))
     failed = sum(record["status"] != "ok" for record in records)
-    typer.echo(f"{tables.FOOTNOTE}\n" if made else "", nl=False)
+    typer.echo(f"{footnote}\n" if made else "", nl=False)
     typer.echo(f"results: {stem}.jsonl ({len(records)} cells{f', {failed} failed' if failed else ''})")

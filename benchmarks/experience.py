@@ -1,7 +1,8 @@
 """From results files to the adviser's experience: what each method kept on each public table.
 
-Only full runs with a valid guarantee count, only methods a user can choose today, and only cells whose own table was also scored
-with real rows (setting A), because what is kept is measured against that.
+Only full runs with a valid guarantee count, and only methods a user can choose today. For the label only cells whose own table
+was also scored with real rows (setting A), because what is kept is measured against that; whole-table records hold their own
+references.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import Any
 from benchmarks import store
 from benchmarks.cells import REAL
 from benchmarks.registry import DATASETS, protected, schema_path
-from understudy.adviser import Experience, facts_of
+from understudy.adviser import facts_of
 from understudy.errors import UsageError
+from understudy.experience import MEASURES, Experience, whole_kept
 from understudy.files import write_atomically
 from understudy.methods.registry import METHODS
 from understudy.schema import Schema
 
+SHOWN = ("two-way", "three-way", "association", "query", "told-apart", "other-targets")
 NO_ADVICE = ("pate-gan-as-published",)  # a void guarantee is nothing to recommend
 
 
@@ -40,12 +43,52 @@ def collect(results: Path) -> list[Experience]:
     for record in unique:
         cells[record["dataset"], record["method"], record["epsilon"]].append(record)
     found = []
-    for (dataset, method, epsilon), runs in sorted(cells.items(), key=str):
-        real = cells.get((dataset, REAL, None))
-        if method == REAL or real is None or epsilon is None:
+    for (dataset, method, epsilon), every in sorted(cells.items(), key=str):
+        if method == REAL or epsilon is None:
             continue
-        found.append(experience(dataset, method, runs, real))
+        runs = [run for run in every if run["scoring"] == "utility"]
+        real = [run for run in cells.get((dataset, REAL, None), ()) if run["scoring"] == "utility"]
+        if runs and real:
+            found.append(experience(dataset, method, runs, real))
+        whole = newest([run for run in every if run["scoring"] == "whole-table"])
+        found += [
+            one for use in MEASURES if whole and (one := whole_experience(dataset, method, whole, use)) is not None
+        ]
     return found
+
+
+def newest(runs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of several codes at one seed the last result: cells of older code stay in the file."""
+    return list({run["seed"]: run for run in sorted(runs, key=lambda run: run["finished"])}.values())
+
+
+def whole_experience(dataset: str, method: str, runs: list[Mapping[str, Any]], use: str) -> Experience | None:
+    kept = []
+    for run in runs:
+        independent = {name: known["independent"] for name, known in run["references"].items()}
+        if (share := whole_kept(use, run["metrics"], independent)) is not None:
+            kept.append(share)
+    if not kept:
+        return None
+    names = [name for name in SHOWN if all(run["metrics"].get(name) is not None for run in runs)]
+    schema = protected(DATASETS[dataset], Schema.load(schema_path(dataset)))
+    rows = round(statistics.mean(run["train_rows"] for run in runs))
+    return Experience(
+        title=DATASETS[dataset].title,
+        method=method,
+        facts=facts_of(schema, runs[0]["epsilon"], runs[0]["delta"], rows),
+        metric=use,
+        score=round(statistics.mean(kept), 4),
+        sd=round(statistics.stdev(kept), 4) if len(kept) > 1 else None,
+        seeds=len(kept),
+        real=1.0,
+        chance=0.0,
+        seconds=round(statistics.mean(run["fit_seconds"] for run in runs), 1),
+        use=use,
+        measures={
+            name: round(statistics.mean(run["metrics"][name] for run in runs), 4) for name in SHOWN if name in names
+        },
+    )
 
 
 def usable(record: Mapping[str, Any]) -> bool:
@@ -53,7 +96,7 @@ def usable(record: Mapping[str, Any]) -> bool:
     plain = (
         not record["options"] and record["rows"] is None and record["columns"] is None and record["classifiers"] is None
     )
-    known = record["dataset"] in DATASETS and record["scoring"] == "utility"
+    known = record["dataset"] in DATASETS and record["scoring"] in ("utility", "whole-table")
     return record["status"] == "ok" and ours and plain and known and record.get("guarantee", "valid") == "valid"
 
 

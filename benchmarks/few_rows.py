@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.registry import load
 from understudy.evaluate import evaluate
-from understudy.measure import few_rows
+from understudy.measure import which_questions
 from understudy.methods.mean_embedding.method import MeanEmbedding
 
-WAYS = {"class means alone": 0.0, "means, shapes, products": math.inf}
+WAYS = {"class means alone": 1e-9, "means, shapes, products": math.inf}
 MOST_TEST_ROWS = 6_000
 
 
@@ -30,15 +30,15 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args()
-    chosen = few_rows.VISIBLE
+    chosen = which_questions.VISIBLE
     for name, visible in WAYS.items():
-        few_rows.VISIBLE = visible
+        which_questions.VISIBLE = visible
         scores = [score(given, seed) for seed in range(given.seeds)]
         spread = statistics.stdev(scores) if len(scores) > 1 else math.nan
         rows = given.rows or "all"
         sys.stdout.write(f"{given.table}, {rows} rows, {name}: {statistics.fmean(scores):.3f} ({spread:.3f})\n")
         sys.stdout.flush()
-    few_rows.VISIBLE = chosen
+    which_questions.VISIBLE = chosen
 
 
 def score(given: argparse.Namespace, seed: int) -> float:

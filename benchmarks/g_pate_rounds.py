@@ -150,7 +150,7 @@ def report_row(setting: Setting, name: str) -> str:
     paid = tests * smooth.consensus_price(*sigmas)
     value = smooth.total(prices, gaps, np.asarray([tests]), smooth.consensus_price(*sigmas), 1)
     noise = smooth.TAIL * smooth.smooth(smooth.local_sensitivities(prices, gaps, 1), beta) / shift
-    most = answers * smooth.GRID + paid
+    most = answers * smooth.PRICE_STEPS + paid
     shown = [
         pate2018.epsilon(smooth.renyi(steps, order, setting.sigma_answer) + smooth.own_price(loss, order), order, delta)
         for steps in (value, min(value + noise, most), most)

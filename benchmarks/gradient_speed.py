@@ -44,7 +44,7 @@ def measure(generator: GanGenerator) -> dict[str, Any]:
     }
     zeros, ones = np.zeros((2, COLUMNS), np.float32), np.ones(COLUMNS, np.float32)
     start = Start(zeros, zeros, np.ones((2, 1), np.float32), 0.5 * ones, ones, 0.0 * ones, np.ones((2, 1), np.float32))
-    hints = Hints(start, np.full(2, 0.5, np.float32), np.float32(BATCH))
+    hints = Hints(start, np.full(2, 0.5, np.float32), np.asarray(BATCH, np.float32))
     state = jax.jit(generator.init)(jax.random.key(0), hints)
     secret, public = jax.random.key(1), jax.random.key(2)
     runs: dict[str, Any] = {}

@@ -19,12 +19,12 @@ from understudy.methods.pate_gan.method import PateGan
 from understudy.report.charts import Series, line_chart
 
 MODELS = ("logistic", "gaussian-nb", "lda", "forest", "xgboost")
-UNRESTRAINED: dict[str, Any] = {"teacher_rate": 0.1, "teacher_decay": 0.01}
+UNRESTRAINED: dict[str, Any] = {"teacher_learning_rate": 0.1, "teacher_decay": 0.01}
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
-    "start only (the generator ignores the votes)": {"generator_rate": 1e-12},
-    "votes only (no class moments)": {"moments_share": 0.0, "votes_share": 0.7, "generator_rate": 1e-3},
-    "bold generator (rate 1e-3)": {"generator_rate": 1e-3},
+    "start only (the generator ignores the votes)": {"generator_learning_rate": 1e-12},
+    "votes only (no class moments)": {"moments_share": 0.0, "votes_share": 0.7, "generator_learning_rate": 1e-3},
+    "bold generator (rate 1e-3)": {"generator_learning_rate": 1e-3},
 }
 
 

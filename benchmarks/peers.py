@@ -56,7 +56,7 @@ def fit_smartnoise(method: str, job: dict) -> tuple[float, object]:
         for facts in job["columns"].values()
     ]
     started = time.perf_counter()
-    synthesizer = Synthesizer.create(method, epsilon=EPSILON, delta=DELTA)
+    synthesizer = Synthesizer.create(method, epsilon=job["epsilon"], delta=DELTA)
     synthesizer.fit(frame, transformer=TableTransformer(columns))
     return time.perf_counter() - started, lambda: synthesizer.sample(len(frame))
 
@@ -71,7 +71,7 @@ def fit_dpmm(method: str, job: dict) -> tuple[float, object]:
         if "categories" in facts:
             frame[name] = pd.Categorical(frame[name], categories=facts["categories"])
     started = time.perf_counter()
-    model = pipeline(epsilon=EPSILON, delta=DELTA, n_bins=BINS)
+    model = pipeline(epsilon=job["epsilon"], delta=DELTA, n_bins=BINS)
     model.fit(frame, domain=job["columns"])
     return time.perf_counter() - started, lambda: model.generate(n_records=len(frame))
 
@@ -126,38 +126,56 @@ def score(rows, split) -> dict[str, float]:
     return found
 
 
-def prepare(folder: Path, data: str, seed: int) -> tuple[dict, object]:
-    """Training rows as text for environments without our readers; missing categories become a category."""
+def prepare(
+    folder: Path, data: str, seed: int, dataset: str = "adult", epsilon: float = EPSILON
+) -> tuple[dict, object]:
+    """Training rows as text for environments without our readers.
+
+    Missing categories become a category. Peers have no missing numbers: those are written as the lower bound.
+    """
     from benchmarks import registry
 
-    split = registry.load("adult", data=data, seed=seed)
-    columns: dict[str, dict] = {}
-    frame = split.train.copy()
-    for column in split.schema.columns:
-        if column.kind == "integer":
-            columns[column.name] = {"lower": column.bounds[0], "upper": column.bounds[1]}
-        else:
-            frame[column.name] = frame[column.name].astype(object).where(frame[column.name].notna(), "missing")
-            columns[column.name] = {
-                "categories": [*map(str, column.categories), *(["missing"] if column.missing else [])]
-            }
+    split = registry.load(dataset, data=data, seed=seed)
+    columns, frame = public_columns(split.schema, split.train)
     frame.to_csv(folder / "train.csv", index=False)
-    return {"data": data, "seed": seed, "train": str(folder / "train.csv"), "columns": columns}, split
+    job = {"data": data, "seed": seed, "train": str(folder / "train.csv"), "columns": columns, "epsilon": epsilon}
+    return job, split
+
+
+def public_columns(schema, frame):
+    """Bounds or categories of every column that is learned, and the rows in these terms."""
+    import pandas as pd
+
+    columns: dict[str, dict] = {}
+    kept = [column for column in schema.columns if column.kind != "identifier"]
+    frame = frame[[column.name for column in kept]].copy()
+    for column in kept:
+        if column.kind in ("integer", "continuous"):
+            columns[column.name] = {"lower": column.bounds[0], "upper": column.bounds[1]}
+            frame[column.name] = pd.to_numeric(frame[column.name], errors="coerce").fillna(column.bounds[0])
+        else:
+            texts = frame[column.name].astype(object)
+            frame[column.name] = texts.where(texts.notna(), "missing").astype(str)
+            outcomes = [str(value) for value in column.outcomes if value is not None]
+            columns[column.name] = {"categories": [*outcomes, *(["missing"] if column.missing else [])]}
+    return columns, frame
 
 
 def read_rows(path: Path, split):
-    """Generated rows in the schema's terms; peers return numbers as floats and the missing category as text."""
+    """Generated rows in the schema's terms; peers return numbers as floats, categories and gaps as text."""
     import numpy as np
     import pandas as pd
 
-    rows = pd.read_csv(path, keep_default_na=False)
+    rows = pd.read_csv(path, keep_default_na=False, dtype=str)
     for column in split.schema.columns:
-        if column.kind == "integer":
-            numbers = pd.to_numeric(rows[column.name], errors="coerce").fillna(column.bounds[0])
-            rows[column.name] = np.clip(numbers.round(), *column.bounds).astype(np.int64)
-        else:
-            texts = rows[column.name].astype(object)
-            rows[column.name] = texts.where(~texts.isin(["missing", ""]), None)
+        if column.kind in ("integer", "continuous"):
+            numbers = np.clip(
+                pd.to_numeric(rows[column.name], errors="coerce").fillna(column.bounds[0]), *column.bounds
+            )
+            rows[column.name] = numbers.round().astype(np.int64) if column.kind == "integer" else numbers
+        elif column.kind != "identifier":
+            known = {str(value): value for value in column.outcomes if value is not None}
+            rows[column.name] = rows[column.name].map(lambda text, known=known: known.get(text))
     return rows
 
 

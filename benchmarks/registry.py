@@ -50,6 +50,10 @@ class Dataset:
     builtin: str | None = None
     derive: Callable[[pd.DataFrame], pd.DataFrame] = derive.as_published
     official_test: tuple[str, object] | None = None  # (column, value) that marks the official test rows
+    test_share: float = (
+        0.2  # of a random split; 0: all rows train, as where published scores compare with the whole table
+    )
+    stable: str | None = None  # the column that SDNist's k-marginal keeps in every marginal
     row_level: bool = False  # protect single rows although the schema names a unit; units are still split as a whole
     note: str = ""
 
@@ -60,6 +64,7 @@ def _sets(*datasets: Dataset) -> dict[str, Dataset]:
 
 _CERVICAL = "UCI ML repository: Cervical cancer (Risk Factors)"
 _EPILEPTIC = "UCI ML repository: Epileptic Seizure Recognition"
+_WHOLE = "No label. All rows train and all rows are compared with, as in the public archive of scores."
 _MITBIH = "PhysioNet: MIT-BIH Arrhythmia Database 1.0.0 (or Kaggle: ECG Heartbeat Categorization)"
 
 DATASETS = _sets(
@@ -163,6 +168,26 @@ DATASETS = _sets(
         schema="diabetes_130us",
         row_level=True,
         note="The same rows and the same split by patient, but one encounter is the unit: what person-level costs.",
+    ),
+    Dataset(
+        name="nist-ma2019",
+        title="NIST Massachusetts 2019",
+        source="NIST Diverse Communities Data Excerpts (Collaborative Research Cycle), ma2019",
+        file="nist_ma2019",
+        schema="nist_ma2019",
+        test_share=0.0,
+        stable="PUMA",
+        note=_WHOLE,
+    ),
+    Dataset(
+        name="nist-national2019",
+        title="NIST National 2019",
+        source="NIST Diverse Communities Data Excerpts (Collaborative Research Cycle), national2019",
+        file="nist_national2019",
+        schema="nist_national2019",
+        test_share=0.0,
+        stable="PUMA",
+        note=_WHOLE,
     ),
     Dataset(
         name="mnist",
@@ -277,7 +302,7 @@ def load(
     *,
     seed: int = 0,
     split: str = "random",
-    test_share: float = 0.2,
+    test_share: float | None = None,
     rows: int | None = None,
 ) -> Split:
     """Training and test frame with the schema's columns, and the schema.
@@ -301,7 +326,7 @@ def load(
         keep = ~draw(frame, schema, 1 - rows / len(frame), rng)
         frame, is_test = frame[keep], None if is_test is None else is_test[keep]
     if is_test is None:
-        is_test = draw(frame, schema, test_share, rng)
+        is_test = draw(frame, schema, entry.test_share if test_share is None else test_share, rng)
     return Split(
         frame[~is_test].reset_index(drop=True), frame[is_test].reset_index(drop=True), protected(entry, schema)
     )

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks import store
 from benchmarks.cells import REAL, Cell, Resolve, Score, Task
 from benchmarks.cells import run as run_cell
+from benchmarks.fingerprint import fingerprint
 from benchmarks.registry import dataset, find_file
 from benchmarks.suites import NOT_PRIVATE, Suite, Variant
 
@@ -48,7 +49,8 @@ def cells(
                 split=suite.split,
                 columns=suite.columns,
             )
-            found.setdefault(real.key, real)
+            if suite.scoring != "whole-table":  # its records hold what real rows score
+                found.setdefault(real.key, real)
             budgets = [float(epsilon) for epsilon in epsilons or suite.epsilons]
             fits = [
                 (method, variant, epsilon)
@@ -63,6 +65,7 @@ def cells(
                     epsilon=epsilon,
                     delta=suite.delta if delta is None else delta,
                     options={**(options or {}), **variant.options},
+                    code=fingerprint(method) if suite.fingerprinted else "",
                 )
                 found.setdefault(cell.key, cell)
     return list(found.values())

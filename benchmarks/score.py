@@ -4,6 +4,7 @@
               agreement
     images    accuracy of the small convolutional network, trained on synthetic, tested on real
     codes     dimension-wise prediction (F1) and MMD, for binary code tables
+    whole-table   every measure of whole-table fidelity against the training rows, each with its references
 
 The real training rows score through the same functions in place of the synthetic ones: that is setting A.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from understudy.evaluate import Evaluation, evaluate
+from understudy.evaluate import Evaluation, evaluate, whole_table
 from understudy.evaluate.result import Setting
 from understudy.schema import Schema
 
@@ -35,8 +36,11 @@ def score(
     classifiers: Sequence[str] | None,
     max_rows: int,
     seed: int,
+    stable: str | None = None,
 ) -> dict[str, Any]:
     """`metrics` (averages), `models` and `models_c` (per model, settings B and C), `notes`."""
+    if scoring == "whole-table":
+        return _whole(synthetic, train, test, schema, seed, stable)
     if scoring == "codes":
         return {
             "metrics": _codes(synthetic, train, test, schema, max_rows, seed),
@@ -123,6 +127,32 @@ def _codes(
         metrics["dimension-wise-probability-error"] = shares.mean_absolute_difference.mean
     metrics["mmd"] = mmd.compare(held, [made], schema, seed).value.mean
     return metrics
+
+
+def _whole(
+    synthetic: pd.DataFrame, train: pd.DataFrame, test: pd.DataFrame, schema: Schema, seed: int, stable: str | None
+) -> dict[str, Any]:
+    """Measures with `references` beside them: what real rows, held-out ones and rows without dependence score."""
+    found = whole_table(train, synthetic, schema, held_out=test if len(test) else None, stable=stable, seed=seed)
+    if found is None:
+        return {"metrics": {}, "models": {}, "models_c": {}, "notes": ["there was nothing to compare"]}
+    label = {t.column: t for t in found.targets}.get(schema.label or "")
+    aurocs = {} if label is None else {"label-auroc": label.synthetic.mean, "label-auroc-real": label.real}
+    return {
+        "metrics": found.figures() | aurocs,
+        "references": {
+            one.name: {
+                "bootstrap": one.bootstrap,
+                "held_out": one.held_out,
+                "independent": one.independent,
+                "lost": one.lost,
+            }
+            for one in found.measures
+        },
+        "models": {},
+        "models_c": {},
+        "notes": list(found.notes),
+    }
 
 
 def _notes(found: Evaluation, settings: Mapping[str, Setting]) -> list[str]:

@@ -63,7 +63,7 @@ def one_round(teachers: int, repeats: int = 7) -> dict[str, float]:
     heads = Heads(FEATURES, tuple(Block("numeric", i, 1) for i in range(FEATURES)))
     generator = PateGanGenerator(
         heads=heads, classes=1, latent=8, hidden=32, student_hidden=64, judged=BATCH, practice=BATCH, teacher_steps=STEPS,
-        student_steps=STEPS, generator_steps=1, batch=BATCH, rounds=1, student_rate=1e-3, generator_rate=1e-3,
+        student_steps=STEPS, generator_steps=1, batch=BATCH, rounds=1, student_learning_rate=1e-3, generator_learning_rate=1e-3,
         student_decay=0.0, replay=False,
     )  # fmt: skip
     mechanism = TeacherVotes(

@@ -16,10 +16,18 @@ from typing import Any, Literal
 
 from understudy.errors import UsageError
 
-Scoring = Literal["utility", "images", "codes"]
+Scoring = Literal["utility", "images", "codes", "whole-table"]
 
 IMPLEMENTATIONS = ("original", "updated", "synthcity", "turing", "borealis", "smartnoise")
 FOUR = ("credit-card-fraud", "cervical-cancer", "isolet-vowels", "epileptic-seizure")
+WHOLE_TABLES = (
+    "adult", "cardiovascular", "diabetes-130us", "diabetes-130us-rows", "credit-card-fraud", "cervical-cancer",
+    "nist-ma2019", "nist-national2019",
+)  # fmt: skip
+WHOLE_MEASURES = (
+    "one-way", "two-way", "three-way", "association", "strong-association", "query", "told-apart", "label-target",
+    "other-targets", "k-marginal", "impossible-rows", "determined-pairs",
+)  # fmt: skip
 QUICK_ROWS = 2_000
 QUICK_IMAGES = 1_000
 QUICK_CODES = 12
@@ -75,6 +83,7 @@ class Suite:
     split: str = "random"
     rows: int | None = None
     max_rows: int = 20_000  # classifiers train on at most this many rows
+    fingerprinted: bool = False  # cells know the code that made them, and run again when it has changed
     columns: int | None = None  # code tables: only so many of the most frequent codes
     variants: tuple[Variant, ...] = ()
 
@@ -123,9 +132,9 @@ _ABLATIONS = (
     Variant(published=""),
     Variant(label=f"{_MLP} autoencoder", options={"autoencoder": "mlp"}, published=f"{_MLP} autoencoder"),
     Variant(label="without autoencoder", options={"autoencoder": "none"}, published="without autoencoder"),
-    Variant(label=f"{_MLP} generator", options={"maker": "mlp"}, published=f"{_MLP} generator"),
+    Variant(label=f"{_MLP} generator", options={"generator": "mlp"}, published=f"{_MLP} generator"),
     Variant(label=f"{_MLP} critic", options={"critic": "mlp"}, published=f"{_MLP} discriminator"),
-    Variant(label=f"{_MLP} either", options={"maker": "mlp", "critic": "mlp"}, published=f"{_MLP} either"),
+    Variant(label=f"{_MLP} either", options={"generator": "mlp", "critic": "mlp"}, published=f"{_MLP} either"),
 )
 
 
@@ -318,7 +327,7 @@ SUITES = _suites(
         max_rows=5_000,
         variants=(
             Variant(label="start and gradients"),
-            Variant(label="start alone", options={"generator_rate": 1e-9}),
+            Variant(label="start alone", options={"generator_learning_rate": 1e-9}),
             Variant(label="gradients alone", options={"start": "none"}),
         ),
     ),
@@ -344,6 +353,17 @@ SUITES = _suites(
         metrics=("auroc", "accuracy"),
         methods=("mst", "mean-embedding"),
         seeds=3,
+    ),
+    Suite(
+        name="whole-table",
+        title="Whole-table fidelity: every measure that needs no label",
+        datasets=WHOLE_TABLES,
+        metrics=WHOLE_MEASURES,
+        epsilons=(0.1, 1.0, 10.0, 100.0),
+        methods=("independent", "mst", "aim", "clique-tree", "mean-embedding", "pate-gan"),
+        seeds=3,
+        scoring="whole-table",
+        fingerprinted=True,
     ),
     Suite(
         name="builtin",

@@ -30,7 +30,7 @@ def resolve(name):
     return Resample
 
 
-def score(synthetic, synthetic_test, *, train, test, schema, scoring, classifiers, max_rows, seed):
+def score(synthetic, synthetic_test, *, train, test, schema, scoring, classifiers, max_rows, seed, stable):
     """Numbers that depend on the seed only, so that a test can say what the table must hold."""
     assert isinstance(synthetic, pd.DataFrame)
     assert list(synthetic.columns) == list(test.columns)

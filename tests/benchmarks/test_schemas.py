@@ -34,7 +34,7 @@ KINDS = {
         "fashion-mnist",
         "digits",
     ),
-    "none": ("mimic3-demo",),
+    "none": ("mimic3-demo", "nist-ma2019", "nist-national2019"),
 }
 FEATURES = {
     "credit-card-fraud": 29,
@@ -48,6 +48,8 @@ FEATURES = {
     "mnist": 784,
     "mimic3-demo": 581,
     "hiva": 1617,
+    "nist-ma2019": 24,
+    "nist-national2019": 24,
 }
 
 

@@ -45,9 +45,9 @@ def test_keys_of_cells_without_variants_are_those_of_the_results_we_have():
 
 def test_the_variant_that_says_most_is_meant():
     assert ABLATION.variant({}).label == ""
-    assert ABLATION.variant({"maker": "mlp"}).label == "without convolution in generator"
-    assert ABLATION.variant({"maker": "mlp", "critic": "mlp", "rounds": 9}).label == "without convolution in either"
-    assert SUITES["methods"].variant({"maker": "mlp"}) == Variant()
+    assert ABLATION.variant({"generator": "mlp"}).label == "without convolution in generator"
+    assert ABLATION.variant({"generator": "mlp", "critic": "mlp", "rounds": 9}).label == "without convolution in either"
+    assert SUITES["methods"].variant({"generator": "mlp"}) == Variant()
 
 
 @pytest.mark.parametrize("suite", WITH_VARIANTS, ids=lambda suite: suite.name)

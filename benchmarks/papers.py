@@ -1,0 +1,233 @@
+"""Every published figure beside ours, with a verdict: docs/papers.md, written by `python -m benchmarks papers`.
+
+One number per cell. Suites overlap (PATE-GAN on cervical cancer stands in three), so runs are pooled over all results files, and
+of two runs of the same cell (data set, method, options, budget, classifiers, seed) the one that finished last counts:
+
+    above, below         our mean is further from the published figure than the spread over seeds
+    within the spread    it is not
+    ... (one run)        there is no spread to say so
+    not run              a data set and a method that are here, and no result
+    not ours             a figure of another implementation
+
+Tables with a figure for each classifier are told by their average and by how many classifiers are above.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import store
+from benchmarks.cells import REAL
+from benchmarks.published import Printed, papers, rows
+from benchmarks.registry import DATASETS
+from benchmarks.suites import NOISE_FREE, NOT_PRIVATE, OF_G_PATE, SUITES, Variant
+from benchmarks.tables import METRIC_TITLES, OTHER_SHARES, value_of
+from understudy.files import write_atomically
+from understudy.methods.registry import METHODS
+
+HEAD = (
+    "data set",
+    "method",
+    "metric",
+    "epsilon",
+    "published",
+    "ours (sd, seeds)",
+    "gain kept",
+    "models above",
+    "verdict",
+)
+OURS = (REAL, *METHODS)
+FACTS = ("samples", "features", "columns", "positives", "imbalance", "auroc-change-percent")  # of data sets, not scores
+
+PREFACE = """# The papers' tables, beside ours
+
+Written by `python -m benchmarks papers` from `benchmarks/published` and `benchmarks/results`; no number is typed by hand. Ours is
+the mean over seeds of runs with a valid guarantee and default options (delta 1e-5; [how it is measured](benchmark.md)), and
+stands here once per cell. A verdict is *above* or *below* where the difference exceeds the spread over seeds.
+*Gain kept* is (AUROC - 1/2) over that of models trained on real rows here: the papers' models on real rows are often stronger or
+weaker than ours. Published figures of the audited implementations are the best of 25. Noise-free columns of private methods are
+compared with the reference that has the same networks (`gan`, `corgan`). Runs were made by several versions of the code, as
+their records say. Figures of tables that are not public or not here (MAGGIC, UNOS, PTB Diagnostic, full MIMIC-III) are left out.
+"""
+
+Record = Mapping[str, Any]
+
+
+class Line(NamedTuple):
+    """What one line of the page is about."""
+
+    dataset: str
+    method: str
+    metric: str
+    epsilon: float | None
+    variant: str
+
+
+def write(page: Path, results: Path) -> str:
+    """Write the page from the results files; returns its text."""
+    records = pooled(results)
+    parts = [PREFACE]
+    for paper, about in papers().items():
+        parts.append(f"## {about['citation']}\n")
+        parts += [section(paper, table, title, records) for table, title in about["tables"].items()]
+        parts += [f"Not in the text that we have: {gap}\n" for gap in about["left_out"]]
+    text = "\n".join(parts)
+    write_atomically(page, text)
+    return text
+
+
+def pooled(results: Path) -> list[Record]:
+    """Every finished run once: of the same cell and seed the one that finished last."""
+    last: dict[tuple[Any, ...], Record] = {}
+    every = [
+        record for name in SUITES for record in store.latest(store.read(results / f"{name}.jsonl")).values()
+    ]  # quick runs have another file name
+    for record in sorted((r for r in every if r["status"] == "ok"), key=lambda r: str(r.get("finished", ""))):
+        options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
+        judged = tuple(record.get("classifiers") or ())
+        own = (
+            record["dataset"],
+            record["method"],
+            record["epsilon"],
+            options,
+            judged,
+            record["max_rows"],
+            record["seed"],
+        )
+        last[own] = record
+    return list(last.values())
+
+
+def section(paper: str, table: str, title: str, records: Sequence[Record]) -> str:
+    """One published table."""
+    printed = [r for r in rows(paper) if r.table == table and r.metric not in FACTS and r.dataset in DATASETS]
+    lines: dict[Line, list[Printed]] = {}
+    for row in printed:
+        lines.setdefault(Line(row.dataset, row.method, row.metric, row.epsilon, row.variant), []).append(row)
+    body = [cells(paper, line, own, records) for line, own in lines.items()]
+    heading = f"### Table {table}: {title}\n"
+    if not body:
+        return f"{heading}\nNothing here that can be set beside ours.\n"
+    text = [f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * len(HEAD), *body)]
+    return "\n".join([heading, *text, ""])
+
+
+def cells(paper: str, line: Line, printed: Sequence[Printed], records: Sequence[Record]) -> tuple[str, ...]:
+    """The cells of one line."""
+    average = next((row for row in printed if row.model in ("average", "", "cnn")), None)
+    published = average.value if average else statistics.fmean(row.value for row in printed)
+    own, real = ours(paper, line, records), matching(line._replace(method=REAL, epsilon=None), {}, records)
+    own = [r for r in own if judged_alike(r, printed)]
+    real = [r for r in real if judged_alike(r, printed)]
+    values, ceiling = scores(own, real, line.metric), scores(real, (), line.metric)
+    method = f"{line.method}, {line.variant}" if line.variant else line.method
+    return (
+        DATASETS[line.dataset].title,
+        method,
+        METRIC_TITLES.get(line.metric, line.metric),
+        "-" if line.epsilon is None else f"{line.epsilon:g}",
+        f"{published:.4f}",
+        figure(values),
+        kept(values, ceiling) if line.metric == "auroc" and line.method != REAL else "-",
+        models_above(own, printed, line.metric),
+        verdict(line, published, values),
+    )
+
+
+def ours(paper: str, line: Line, records: Sequence[Record]) -> list[Record]:
+    """Our runs of the same method at the same budget; noise-free columns are those of the reference with the same networks."""
+    if line.method in NOT_PRIVATE:
+        return matching(line._replace(epsilon=None), options_of(paper, line.variant), records, any_budget=True)
+    if line.epsilon == float("inf"):
+        reference = next((name for name, private in NOISE_FREE.items() if private == line.method), "")
+        return matching(line._replace(method=reference), options_of(paper, line.variant), records, any_budget=True)
+    return matching(line, options_of(paper, line.variant), records)
+
+
+def options_of(paper: str, variant: str) -> Mapping[str, Any]:
+    """The options that make a published variant, where a suite says so."""
+    known: Iterable[Variant] = (
+        one
+        for suite in SUITES.values()
+        if any(reference.paper == paper for reference in suite.references)
+        for one in suite.variants
+        if one.published == variant
+    )
+    found = next(iter(known), None)
+    return found.options if found is not None and variant else {}
+
+
+def matching(
+    line: Line, options: Mapping[str, Any], records: Sequence[Record], any_budget: bool = False
+) -> list[Record]:
+    """Runs of this data set, method and budget with exactly these options and no void guarantee."""
+    return [
+        record
+        for record in records
+        if record["dataset"] == line.dataset
+        and record["method"] == line.method
+        and (any_budget or record["epsilon"] == line.epsilon)
+        and dict(record["options"]) == dict(options)
+        and (record["method"] in NOT_PRIVATE or record.get("guarantee", "valid") != "void")
+    ]
+
+
+def judged_alike(record: Record, printed: Sequence[Printed]) -> bool:
+    """Whether the run was scored by the models of the table: all twelve, or the four of G-PATE's appendix."""
+    few = {row.model for row in printed} - {"average", "", "cnn"}
+    own = record.get("classifiers")
+    return own is None or (bool(few) and {name.removesuffix(OF_G_PATE) for name in own} == few)
+
+
+def scores(records: Sequence[Record], real: Sequence[Record], metric: str) -> list[float]:
+    """The average figure of every run that has it."""
+    found = [value_of(record, real, metric, "average") for record in records]
+    return [value for value in found if value is not None]
+
+
+def scores_of_model(records: Sequence[Record], metric: str, model: str) -> list[float]:
+    """One classifier's figure in every run that has it."""
+    models = [entry for record in records for entry in record.get("models", {}).items()]
+    found = [entry.get(metric) for name, entry in models if name.removesuffix(OF_G_PATE) == model]
+    return [value for value in found if value is not None]
+
+
+def figure(values: Sequence[float]) -> str:
+    """Mean, standard deviation and number of seeds."""
+    if not values:
+        return "-"
+    spread = f"{statistics.stdev(values):.4f}, {len(values)}" if len(values) > 1 else "one run"
+    return f"{statistics.fmean(values):.4f} ({spread})"
+
+
+def kept(values: Sequence[float], ceiling: Sequence[float]) -> str:
+    """Share of the gain over chance that models trained on real rows have."""
+    if not values or not ceiling or not statistics.fmean(ceiling) > 0.5:
+        return "-"
+    return f"{(statistics.fmean(values) - 0.5) / (statistics.fmean(ceiling) - 0.5):.0%}"
+
+
+def models_above(records: Sequence[Record], printed: Sequence[Printed], metric: str) -> str:
+    """Of the classifiers that have a published figure, how many have a higher mean here."""
+    each = [row for row in printed if row.model not in ("average", "", "cnn")]
+    pairs = [(row.value, scores_of_model(records, metric, row.model)) for row in each]
+    known = [(value, statistics.fmean(own)) for value, own in pairs if own]
+    return f"{sum(own > value for value, own in known)} of {len(known)}" if known else "-"
+
+
+def verdict(line: Line, published: float, values: Sequence[float]) -> str:
+    """In words, see the top of this file."""
+    if line.method not in OURS:
+        return "not ours: another implementation"
+    if (line.dataset, line.metric) in OTHER_SHARES:
+        return "not comparable: another share of the rare class"
+    if not values:
+        return "not run"
+    mean = statistics.fmean(values)
+    side = "above" if mean > published else "below"
+    if len(values) == 1:
+        return f"{side} (one run)"
+    return side if abs(mean - published) > statistics.stdev(values) else "within the spread"

@@ -1,0 +1,60 @@
+"""The page of the papers' tables: one number per cell, and verdicts that can go either way."""
+
+from pathlib import Path
+
+from benchmarks import papers, store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def record(auroc, seed=0, **more):
+    models = {"logistic": {"auroc": auroc + 0.2}, "tree": {"auroc": auroc - 0.2}}
+    fields = {"dataset": "epileptic-seizure", "method": "pate-gan", "epsilon": 1.0, "options": {}, "max_rows": 20_000}
+    fields |= {"classifiers": None, "seed": seed, "status": "ok", "finished": "2026-01-01", "models": models}
+    fields |= {"metrics": {"auroc": auroc}} | more
+    return fields | {"cell": f"{fields['dataset']}{fields['method']}{seed}{fields['finished']}"}
+
+
+def page(tmp_path, **files):
+    for suite, records in files.items():
+        for one in records:
+            store.append(tmp_path / f"{suite.replace('_', '-')}.jsonl", one)
+    return papers.write(tmp_path / "papers.md", tmp_path)
+
+
+def line(text, *holding):
+    return next(row for row in text.splitlines() if row.startswith("|") and all(part in row for part in holding))
+
+
+CELL = ("Epileptic", "pate-gan |", "AUROC", "0.7681")  # Table 2 of the paper
+
+
+def test_verdicts_go_either_way(tmp_path):
+    for number, (low, high, verdict) in enumerate(
+        [(0.90, 0.92, "above"), (0.50, 0.52, "below"), (0.70, 0.84, "within the spread")]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = page(folder, pate_gan_table_2=[record(low), record(high, seed=1)])
+        assert line(text, *CELL).endswith(f"| {verdict} |")
+    assert line(page(tmp_path, pate_gan_table_2=[record(0.9)]), *CELL).endswith("| above (one run) |")
+
+
+def test_a_cell_has_one_number_whichever_suite_it_came_from(tmp_path):
+    old, new = record(0.60), record(0.90, finished="2026-02-02")
+    text = page(tmp_path, methods=[new], rdp_cgan_table_6=[old])
+    assert "0.9000 (one run)" in line(text, *CELL)
+    assert "0.6000 (" not in text
+
+
+def test_what_cannot_be_compared_says_why(tmp_path):
+    void = record(0.9, guarantee="void")
+    text = page(tmp_path, pate_gan_table_2=[void], g_pate_table_1=[record(0.9, dataset="credit-card-fraud")])
+    assert line(text, *CELL).endswith("| not run |")
+    assert line(text, "Credit", "synthcity").endswith("another implementation |")
+    assert "another share of the rare class" in line(text, "Credit", "pate-gan |", "AUPRC")
+
+
+def test_the_page_in_the_repository_is_the_one_that_the_results_give(tmp_path):
+    text = papers.write(tmp_path / "papers.md", ROOT / "benchmarks" / "results")
+    assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == text

@@ -1,0 +1,32 @@
+"""The counts behind docs/design.md, and the two that must stay 0."""
+
+import pytest
+
+from benchmarks.walk import LAYERS, cycles, edges, imports, package_of
+
+RING = {"u.a.x": {"u.b.y"}, "u.b.y": {"u.c.z"}, "u.c.z": {"u.a.x"}, "u.d": {"u.a.x"}, "u.e": set()}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return imports()
+
+
+def test_packages_are_folders_or_files():
+    assert package_of("methods/pate_gan/method.py") == "methods" and package_of("fit.py") == "fit"
+
+
+def test_a_ring_of_imports_is_found_and_nothing_else():
+    assert cycles(RING) == [["u.a.x", "u.b.y", "u.c.z"]]
+    assert cycles(RING | {"u.c.z": set()}) == []
+
+
+def test_imports_within_a_package_are_no_edges():
+    assert edges({"u.a.x": {"u.a.y", "u.b.y", "u"}, "u.a.y": {"u.b.y"}}) == {("a", "b"): 2}
+
+
+def test_the_package_has_no_ring_and_the_wall_knows_no_method(graph):
+    assert len(graph) > 100 and cycles(graph) == []
+    between = edges(graph)
+    assert between["private", "methods"] == 0 and 0 < between["methods", "private"] < 25
+    assert {name for layer in LAYERS for name in layer} <= {module.split(".")[1] for module in graph if "." in module}
