@@ -1,13 +1,12 @@
 """Generated scores end up with the released class moments, whatever the network made of them."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from understudy.methods.gradients.matching import match, match_shapes, matched
+from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 from understudy.schema import Codec, Schema
 
@@ -23,12 +22,6 @@ SCHEMA = Schema.from_dict(
 )
 
 
-class Start(NamedTuple):
-    location: np.ndarray
-    log_scale: np.ndarray
-    threshold: np.ndarray
-
-
 def heavy(classes, key):
     """Scores with tails that use up a variance, as untrained networks make them."""
     y = jax.random.t(key, 2.5, (classes.shape[0], 5))
@@ -42,7 +35,11 @@ def rows():
     start = Start(
         np.asarray([[0.5, 0.3, *np.log([0.2, 0.5, 0.3])], [-1.0, -0.7, *np.log([0.6, 0.3, 0.1])]], np.float32),
         np.log([[0.5] * 5, [2.0] * 5]).astype(np.float32),
-        np.zeros(5, np.float32),
+        threshold=np.zeros(5, np.float32),
+        prior_deviation=np.ones((2, 1)),
+        rates=np.full(5, 0.5),
+        scales=np.ones(5),
+        trust=np.ones((2, 1)),
     )
     sampler = match(heads, 2, start, heavy)
     assert {name: value.shape for name, value in sampler.items()} == match_shapes(2, 5)

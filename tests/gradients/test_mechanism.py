@@ -46,7 +46,7 @@ def encoded(rows=ROWS, seed=0):
 
 
 def mechanism(kind=NoisyGradient, **changes):
-    settings = {"losses": (loss,), "clips": (CLIP,), "rate": 0.3, "sigma": 1.5, "piece": PIECE, "per_unit": 1}
+    settings = {"losses": (loss,), "clips": (CLIP,), "sampling_rate": 0.3, "sigma": 1.5, "piece": PIECE, "per_unit": 1}
     return kind(**(settings | changes))
 
 
@@ -226,7 +226,7 @@ def test_an_odd_row_that_fills_the_places_of_others_is_caught():
     right, wrong = (mechanism(kind, losses=(length,), per_unit=3) for kind in (NoisyGradient, FilledByTheNext))
     assert influence(right, data) <= CLIP * (1 + 1e-4)
     assert influence_of_absence(wrong, data, 3) > 1.2 * CLIP
-    assert influence_of_absence(right, data, 3) == 0.0
+    assert influence_of_absence(right, data, 3) < 1e-6  # sums of other shapes round otherwise in their last digits
 
 
 def influence_of_absence(subject, data, unit):
@@ -302,14 +302,14 @@ class FixedSize(NoisyGradient):
     """Mutant: sampling without replacement, the batch always of the expected size, priced as a Poisson sample."""
 
     def chosen(self, bits):
-        return jnp.argsort(jnp.argsort(bits)) < round(self.rate * bits.shape[0])
+        return jnp.argsort(jnp.argsort(bits)) < round(self.sampling_rate * bits.shape[0])
 
 
 class FakesAreReal(NoisyGradient):
     """Mutant: as many generated rows as real ones are put into the table, so the price names half of the true rate."""
 
     def event(self, rounds):
-        return dataclasses.replace(mechanism(), rate=self.rate / 2).event(rounds)
+        return dataclasses.replace(mechanism(), sampling_rate=self.sampling_rate / 2).event(rounds)
 
 
 def samples(subject, rounds=400, members=ROWS):
@@ -375,7 +375,7 @@ class NoiseOnTheMean(NoisyGradient):
     """Mutant: the sum is divided by the batch, noised, and multiplied back, with noise for a mean of a whole batch."""
 
     def noised(self, total, bits, clip):
-        expected = self.rate * ROWS
+        expected = self.sampling_rate * ROWS
         return expected * super().noised(total / expected, bits, clip / expected**2)
 
 
@@ -420,7 +420,7 @@ def other_loss(weights, row, label):
 
 
 def test_a_round_answers_about_the_network_that_is_asked_and_costs_the_same():
-    subject = mechanism(losses=(other_loss, loss), clips=(2.0, CLIP), sigma=1e-6, rate=1.0)
+    subject = mechanism(losses=(other_loss, loss), clips=(2.0, CLIP), sigma=1e-6, sampling_rate=1.0)
     data = table()
     for phase, expected in ((0, (WIDTH,)), (1, ravel_pytree(weights())[0].shape)):
         query = GradientQuery(jnp.asarray(phase), (jnp.zeros(WIDTH), weights()))

@@ -52,7 +52,7 @@ class ForgottenAutoencoder(RdpCgan):
 
             def event(self, rounds):
                 first, Forgetful.done = Forgetful.done, Forgetful.done + rounds
-                charged = max(Forgetful.done - max(generator.autoencoder_rounds, first), 0)
+                charged = max(Forgetful.done - max(generator.settings.autoencoder_rounds, first), 0)
                 return super().event(charged) if charged else dpa.NoOpDpEvent()
 
         return Forgetful(**honest.__dict__)
@@ -60,7 +60,7 @@ class ForgottenAutoencoder(RdpCgan):
 
 def small(kind=RdpCgan, **more):
     params = {name: value for name, value in GENERATORS["rdp-cgan"].get_params().items() if name != "autoencoder"}
-    networks = {"autoencoder": "mlp", "maker": "mlp", "critic": "mlp", "start": "none"}
+    networks = {"autoencoder": "mlp", "generator": "mlp", "critic": "mlp", "start": "none"}
     return kind(**(params | networks | more))
 
 
@@ -90,7 +90,7 @@ def test_the_split_between_the_stages_is_stated():
         ("dpgan", {"sampling_rate": 0.0}, "sampling_rate"),
         ("dpgan", {"sampling_rate": 1.5}, "sampling_rate"),
         ("dpgan", {"adaptive": True}, "objective='standard'"),
-        ("dpgan", {"autoencoder": "mlp"}, "maker='copula'"),
+        ("dpgan", {"autoencoder": "mlp"}, "generator='copula'"),
         ("dpgan", {"rounds": 0}, "rounds"),
         ("rdp-cgan", {"autoencoder_share": 1.0}, "autoencoder_share"),
     ],
@@ -106,9 +106,9 @@ def test_options_that_cannot_work_are_refused_before_rows_are_read(method, optio
         {},
         {"autoencoder": "mlp"},
         {"autoencoder": "none"},
-        {"maker": "mlp"},
+        {"generator": "mlp"},
         {"critic": "mlp"},
-        {"maker": "mlp", "critic": "mlp"},
+        {"generator": "mlp", "critic": "mlp"},
     ],
     ids=["whole", "W/O CAE", "W/O AE", "W/O CG", "W/O CD", "W/O CDCG"],
 )
@@ -119,7 +119,7 @@ def test_ablations_of_tables_7_and_8_are_options(options):
 def test_published_sizes_are_within_reach():
     """Five convolutional layers, code 128, noise 100, all of the budget for gradients."""
     made = us.method("rdp-cgan")(start="none")
-    assert (made.layers, made.code, made.noise) == (5, 128, 100)
+    assert (made.layers, made.code, made.latent) == (5, 128, 100)
     assert len(doubling(made.channels, made.layers - 1)) == 4
     purposes = [charge.purpose for charge in made.plan(mixed_schema()).charges]
     assert purposes == ["class histogram", GRADIENTS]

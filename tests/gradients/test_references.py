@@ -1,7 +1,5 @@
 """References without privacy learn: a reference that does not is nothing to compare with."""
 
-from types import SimpleNamespace
-
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -11,17 +9,18 @@ from sklearn.metrics import roc_auc_score
 
 import understudy as us
 from understudy.methods.gradients.information import lost_information, wanted_means
+from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 from understudy.schema import Codec, Schema
 
-NETWORKS = {"hidden": 16, "code": 8, "noise": 8, "layers": 2, "channels": 4, "critic_hidden": 16, "critic_channels": 4}
+NETWORKS = {"hidden": 16, "code": 8, "latent": 8, "layers": 2, "channels": 4, "critic_hidden": 16, "critic_channels": 4}
 SIZES = NETWORKS | {
     "rounds": 400,
     "sampling_rate": 0.1,
     "batch": 64,
     "seed": 0,
-    "generator_rate": 5e-3,
-    "critic_rate": 1e-3,
+    "generator_learning_rate": 5e-3,
+    "critic_learning_rate": 1e-3,
 }
 SIGNS = 24  # rare marks, of which the first third is more common among the sick
 YES = {"kind": "categorical", "categories": ["no", "yes"]}
@@ -62,7 +61,9 @@ def test_references_know_the_rare_class(method):
 
 
 def moments(location, deviation):
-    return SimpleNamespace(
+    return Start(
+        prior_deviation=np.ones((2, 1)),
+        trust=np.ones((2, 1)),
         location=jnp.asarray(location),
         log_scale=jnp.log(jnp.asarray(deviation)),
         rates=jnp.asarray([0.5, 0.2, 0.5, 0.3, 0.2]),
@@ -111,5 +112,5 @@ def test_scores_beyond_what_the_critic_sees_are_taken_at_the_border():
     codec = Codec(SCHEMA)
     heads = Heads.of(codec.blocks, codec.width)
     y = jnp.full((1, codec.width), 6.0)
-    assert us.method("medgan")()._generator(heads, 2)._bounded(y)[0, :2].tolist() == [2.5, 6.0]
-    assert us.method("gan")()._generator(heads, 2)._bounded(y)[0, 0] == 6.0  # a copula's tails are released
+    assert us.method("medgan")()._generator(heads, 2)._rows.bounded(y)[0, :2].tolist() == [2.5, 6.0]
+    assert us.method("gan")()._generator(heads, 2)._rows.bounded(y)[0, 0] == 6.0  # a copula's tails are released

@@ -249,7 +249,7 @@ def answered(subject, data, noise):
 def test_a_streamed_answer_is_the_held_one(per_unit):
     """Everybody takes part and the noise is the same words, so answers agree to a step of their grid."""
     held, parts = pair(per_unit)
-    subject, tape = mechanism(rate=1.0, per_unit=per_unit), tape_of(2)
+    subject, tape = mechanism(sampling_rate=1.0, per_unit=per_unit), tape_of(2)
     data, noise = subject.gather(parts, tape)
     assert noise.dtype == np.int32 and (noise[:, : stream.WORDS] == tape).all()
     for number in range(2):
@@ -261,7 +261,7 @@ def test_a_streamed_answer_is_the_held_one(per_unit):
 def test_a_streamed_sum_is_that_of_the_units_chosen():
     """At a rate below 1, round by round; and a unit more in the sample shows, so that the comparison means something."""
     held, parts = pair(3)
-    subject, data = mechanism(rate=0.4, per_unit=3), jax.tree.map(jnp.asarray, by_unit(held))
+    subject, data = mechanism(sampling_rate=0.4, per_unit=3), jax.tree.map(jnp.asarray, by_unit(held))
     sample, noise = subject.gather(parts, tape_of(3))
     real = np.flatnonzero(sample.size > 0)
     rows = np.asarray(held.gathered().rows)
@@ -279,7 +279,7 @@ def test_a_streamed_sum_is_that_of_the_units_chosen():
 
 def test_places_of_nobody_add_nothing_even_if_chosen():
     _, parts = pair(3)
-    subject = mechanism(rate=1.0, per_unit=3)
+    subject = mechanism(sampling_rate=1.0, per_unit=3)
     data, noise = subject.gather(parts, tape_of(1))
     data, members = jax.tree.map(jnp.asarray, data), noise[0, stream.WORDS :] > 0
     right = compiled_total(subject, data, jnp.asarray(members))

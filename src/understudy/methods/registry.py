@@ -5,6 +5,8 @@ without the private side). Nothing is imported before it is asked for; conforman
 command line and the loader of artifacts all read this table.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from understudy.errors import UsageError
@@ -38,6 +40,7 @@ METHODS = {
     "corgan": row("gradients", "presets:CorGan", "generator:GanGenerator"),
     "independent": row("marginals", "independent:Independent", "generator:MarginalGenerator"),
     "mst": row("marginals", "mst:Mst", "generator:MarginalGenerator"),
+    "clique-tree": row("clique_tree", "method:CliqueTree", "generator:CliqueTreeGenerator"),
     "aim": row("marginals", "aim:Aim", "generator:MarginalGenerator"),
 }
 
@@ -47,6 +50,33 @@ def method(name: str) -> Any:
     if name not in METHODS:
         raise UsageError(f"method: {name!r} is unknown; choose one of {', '.join(METHODS)}")
     return resolve(METHODS[name].estimator)
+
+
+# Options that were called otherwise before the first release: old name -> new name.
+RENAMED = {
+    "autoencoder_rate": "autoencoder_learning_rate",
+    "critic_rate": "critic_learning_rate",
+    "generator_rate": "generator_learning_rate",
+    "maker": "generator",
+    "noise": "latent",
+    "rate": "learning_rate",
+    "student_rate": "student_learning_rate",
+    "teacher_rate": "teacher_learning_rate",
+}
+
+
+def check_names(name: str, known: Iterable[str], wanted: Iterable[str]) -> None:
+    """Refuse options that the method called `name` does not have: with the new name, the nearest one, or all there are."""
+    known = list(known)
+    for option in wanted:
+        if option in known:
+            continue
+        near = get_close_matches(option, known, n=1)
+        if RENAMED.get(option) in known:
+            advice = f"it is called {RENAMED[option]!r} now"
+        else:
+            advice = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"
+        raise UsageError(f"method {name!r} has no option {option!r}; {advice}")
 
 
 def generator(name: str) -> Any:

@@ -12,6 +12,7 @@ from understudy.schema import Schema
 
 
 def is_conditional(schema: Schema) -> bool:
+    """Whether there is a class label to condition on."""
     return schema.label_kind in ("binary", "multiclass")
 
 

@@ -23,6 +23,8 @@ Kind = Literal["mlp", "conv"]
 
 @dataclass(frozen=True)
 class Autoencoder:
+    """Fully connected or convolutional, of one row."""
+
     heads: Heads
     kind: Kind
     code: int
@@ -31,12 +33,14 @@ class Autoencoder:
 
     @property
     def encoder(self) -> Conv | Mlp:
+        """From a row to a code."""
         if self.kind == "conv":
             return down(self.heads.width, 1, (*self.channels, self.code), self.norm)
         return Mlp((self.heads.width, *self.channels, self.code))
 
     @property
     def decoder(self) -> Conv | Mlp:
+        """From a code to a row."""
         if self.kind == "conv":
             return up(self.heads.width, 1, (*self.channels, self.code), self.norm)
         return Mlp((self.code, *reversed(self.channels), self.heads.width))
@@ -46,6 +50,7 @@ class Autoencoder:
         return {"encoder": self.encoder.init(one), "decoder": self.decoder.init(other)}
 
     def encode(self, params: dict[str, Params], row: Float[Array, " width"]) -> Float[Array, " code"]:
+        """The code of a row."""
         encoder = self.encoder
         x = row[:, None] if isinstance(encoder, Conv) else row
         return jnp.tanh(encoder(params["encoder"], x).reshape(self.code))

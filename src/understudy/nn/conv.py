@@ -41,6 +41,7 @@ class Layer:
 
     @property
     def kernel(self) -> int:
+        """Places that a window covers."""
         return self.stride + OVERLAP if self.inputs * self.outputs > 1 else 1
 
     @property
@@ -130,6 +131,7 @@ class Conv:
         return params
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all weights, by name."""
         shapes: dict[str, tuple[int, ...]] = {}
         for i, layer in enumerate(self.layers):
             shapes[f"weight{i}"] = layer.shape

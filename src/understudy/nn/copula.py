@@ -25,6 +25,7 @@ from understudy.questions.frequencies import smooth_field
 
 Params = dict[str, Array]
 SMOOTH = 2.0  # pixels: how far noise in a picture stays alike
+FIXED = ("rates", "scales", "threshold")  # released constants beside the trained weights
 SOFTNESS = 0.3  # width of the smooth step that stands in for a threshold when gradients are taken
 
 
@@ -33,7 +34,7 @@ class Start(NamedTuple):
 
     location: np.ndarray  # [classes, width]
     log_scale: np.ndarray  # [classes, width]
-    tether: np.ndarray  # [classes, 1] standard error of location and log-scale
+    prior_deviation: np.ndarray  # [classes, 1] standard error of location and log-scale
     rates: np.ndarray  # [width] overall rate of binary and one-hot coordinates
     scales: np.ndarray  # [width] unit of a discrete coordinate's score
     threshold: np.ndarray  # [width] y above it means 1, for binary coordinates
@@ -42,6 +43,8 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Copula:
+    """The network's sizes, and the columns it draws."""
+
     heads: Heads
     classes: int
     latent: int
@@ -65,27 +68,27 @@ class Copula:
     def untrained(self, location: Array, log_scale: Array) -> Params:
         """Weights of a network that draws every coordinate by itself."""
         drawn = {"location": location, "log_scale": log_scale}
-        trained = [name for name in self.shapes() if name not in (*drawn, "rates", "scales", "threshold")]
-        return drawn | {name: jnp.zeros(self.shapes()[name]) for name in trained}
+        return {name: jnp.zeros(shape) for name, shape in self.trained_shapes().items()} | drawn
 
     def fixed(self, start: Start) -> Params:
         """Released constants that sampling needs besides the trained weights."""
-        return {name: jnp.asarray(getattr(start, name), jnp.float32) for name in ("rates", "scales", "threshold")}
+        return {name: jnp.asarray(getattr(start, name), jnp.float32) for name in FIXED}
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def trained_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of what `init` returns."""
         width = self.heads.width
-        per_class = {"location": (self.classes, width), "log_scale": (self.classes, width)}
-        hidden = {
+        return {
+            "location": (self.classes, width),
+            "log_scale": (self.classes, width),
+            "mix": (self.latent, width),
             "inner": (self.latent + self.classes, self.hidden),
             "bias": (self.hidden,),
             "outer": (self.hidden, width),
         }
-        return (
-            per_class
-            | {"mix": (self.latent, width)}
-            | hidden
-            | dict.fromkeys(("rates", "scales", "threshold"), (width,))
-        )
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of trained weights and released constants."""
+        return self.trained_shapes() | dict.fromkeys(FIXED, (self.heads.width,))
 
     def scores(self, params: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
         """y, before it becomes a row."""

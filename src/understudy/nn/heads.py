@@ -52,4 +52,4 @@ class Heads:
         for number, block in enumerate(self.blocks):
             ids[block.start : block.start + block.size] = number
         reduced = reduce(values.T, ids, num_segments=len(self.blocks), indices_are_sorted=True)
-        return reduced[ids].T
+        return jnp.asarray(reduced[ids].T)

@@ -37,6 +37,7 @@ class ConvTeacher:
 
     @property
     def inputs(self) -> int:
+        """Numbers that it sees."""
         return math.prod(self.shape) + self.extra
 
     def windows(self) -> np.ndarray:
@@ -84,9 +85,11 @@ class Deconv:
 
     @property
     def small(self) -> tuple[int, int]:
+        """Height and width before the picture is enlarged twice."""
         return -(-self.shape[0] // 4), -(-self.shape[1] // 4)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all weights, by name."""
         places = self.small[0] * self.small[1] * self.maps
         return {
             "location": (self.classes, self.heads.width),

@@ -28,6 +28,7 @@ class Mlp:
         return params
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all weights, by name."""
         weights = {f"weight{i}": pair for i, pair in enumerate(pairwise(self.sizes))}
         return weights | {f"bias{i}": (size,) for i, size in enumerate(self.sizes[1:])}
 

@@ -18,10 +18,9 @@ from understudy.errors import UsageError
 from understudy.methods.g_pate.method import DIRECTIONS, GPate
 from understudy.methods.g_pate.presets import PUBLISHED
 from understudy.methods.preset import preset
-from understudy.private import Curator
 from understudy.private.mechanisms.published_gradients import PublishedGradients
 from understudy.private.mechanisms.teacher_gradients import TeacherGradients
-from understudy.recipe import Announced, Opening
+from understudy.recipe import Announced, Curator, Opening
 from understudy.schema import Codec, Schema
 
 

@@ -12,6 +12,7 @@ reach the generator as they were released. The generator may start from released
 by their own standard error, and classes whose answers drown in noise move little (`Start.trust`).
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +26,7 @@ from understudy.nn.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.nn.images import Deconv
 from understudy.questions.rounds import Directions, Probe
+from understudy.schema import Codec
 
 
 class Hints(NamedTuple):
@@ -35,14 +37,18 @@ class Hints(NamedTuple):
 
 
 class GPateState(NamedTuple):
+    """The generator, its optimiser, and what was released."""
+
     generator: Params
-    opt: Any
+    opt: optax.OptState
     hints: Hints  # released, constant
     round: Int[Array, ""]
 
 
 @dataclass(frozen=True)
 class GPateGenerator:
+    """Public settings of a generator that follows the directions teachers vote for."""
+
     heads: Heads
     classes: int
     by_class: bool  # an ensemble per class, or one that sees the class as a one-hot
@@ -54,7 +60,7 @@ class GPateGenerator:
     projected: int
     teacher_steps: int
     generator_steps: int
-    generator_rate: float
+    generator_learning_rate: float
     step: float  # length of a wish: how far a row is asked to move
     hold: float  # weight of the released moments in the loss
     image: tuple[int, int, int] | None = None  # rows are pictures of this shape
@@ -62,6 +68,7 @@ class GPateGenerator:
 
     @property
     def copula(self) -> Copula:
+        """The network that draws rows."""
         return Copula(self.heads, self.classes, self.latent, self.hidden, self.image)
 
     @property
@@ -101,7 +108,8 @@ class GPateGenerator:
 
         def loss(generator: Params) -> Float[Array, ""]:
             rows = self._rows(state, generator, query.classes, query.latent)
-            return (trust * (rows - target) ** 2).mean() + self.hold * self._tether(generator, state.hints.start)
+            distance: Float[Array, ""] = (trust * (rows - target) ** 2).mean()
+            return distance + self.hold * self._prior(generator, state.hints.start)
 
         def step(carry: Any, _: None) -> Any:
             generator, opt = carry
@@ -132,7 +140,7 @@ class GPateGenerator:
         """
         member = jax.nn.one_hot(classes, self.classes)
         mean = member.T @ moves / jnp.maximum(member.sum(axis=0), 1.0)[:, None]
-        home, hold = jnp.asarray(state.hints.start.location), self.hold / state.hints.start.tether**2
+        home, hold = jnp.asarray(state.hints.start.location), self.hold / state.hints.start.prior_deviation**2
         return home + (state.generator["location"] + mean - home) / (1.0 + hold)
 
     def sampler(self, state: GPateState) -> Params:
@@ -165,27 +173,28 @@ class GPateGenerator:
             return rows.reshape(self.classes, -1, self.heads.width)
         return jnp.concatenate([rows, jax.nn.one_hot(classes, self.classes)], axis=1)[None]
 
-    def _tether(self, generator: Params, start: Start) -> Float[Array, ""]:
+    def _prior(self, generator: Params, start: Start) -> Float[Array, ""]:
         """Minus the log-density of a normal prior around the released moments."""
         moved = (generator["location"] - start.location) ** 2 + (generator["log_scale"] - start.log_scale) ** 2
         loose = ("mix", "outer") if self.deconv is None else ("last",)
-        return (moved / start.tether**2).mean() + sum((generator[name] ** 2).mean() for name in loose)
+        return (moved / start.prior_deviation**2).mean() + sum((generator[name] ** 2).mean() for name in loose)
 
     @property
     def _optimiser(self) -> optax.GradientTransformation:
-        return optax.flatten(optax.adam(self.generator_rate))
+        return optax.flatten(optax.adam(self.generator_learning_rate))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name not in ("heads", "classes")}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "GPateGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "GPateGenerator":
+        """The way back from `to_dict`."""
         image = None if settings["image"] is None else tuple(settings["image"])
         heads = Heads.of(codec.blocks, codec.width)
         return cls(heads=heads, classes=codec.class_count, **settings | {"image": image})
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
         shapes = self.copula.shapes()
         if self.deconv is not None:
             shapes = {name: shapes[name] for name in ("rates", "scales", "threshold")} | self.deconv.shapes()

@@ -17,9 +17,8 @@ from scipy.special import ndtr
 from understudy.accounting import Plan, gaussian, smooth
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.class_moments import announce_start, ask_moments, starting_point
-from understudy.measure.marginals import Marginals
-from understudy.measure.warm_start import ask_start
+from understudy.measure.marginals import Marginals, NormalScores, public_marginals
+from understudy.measure.warm_start import announce_start, ask_class_start, ask_start, public_start, start_note
 from understudy.methods.g_pate.generator import GPateGenerator, Hints
 from understudy.methods.teachers import classes_per_unit, ensembles
 from understudy.nn.copula import Start
@@ -27,17 +26,17 @@ from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.plan import preparation
-from understudy.private import Curator
 from understudy.private.mechanisms.reported_gradients import ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, TeacherGradients, TeacherNetwork
-from understudy.recipe import Announced, Opening, check_choice, check_counts, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 DIRECTIONS = "teacher directions"
 REPORT = "report of the data-dependent price"
 USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
 SPREAD = 0.4  # of pixels around their class's location, where nothing was paid for; black is -1, white 1
-LOOSE = 1e3  # tether of a generator that has nothing to be held to
+PIXEL_CELLS = 64  # between black and white, where class moments are paid for
+LOOSE = 1e3  # prior_deviation of a generator that has nothing to be held to
 MOST_ANSWER_UNITS = 10**6  # an answer's noise is then 1/700 of a test's
 # Beside 0.1 for the class ratio, whose noise is then 141 rows at epsilon 1, as Laplace noise at epsilon 0.01 has.
 PUBLISHED_SHARE = 142.0
@@ -47,7 +46,7 @@ class Choices(NamedTuple):
     """Options whose default depends on the kind of table."""
 
     teacher_hidden: int
-    teacher_rate: float
+    teacher_learning_rate: float
     teacher_decay: float
     step: float
     marginals_share: float
@@ -57,7 +56,7 @@ class Choices(NamedTuple):
 
 TABLES = Choices(
     teacher_hidden=8,
-    teacher_rate=0.3,
+    teacher_learning_rate=0.3,
     teacher_decay=0.1,
     step=0.1,
     marginals_share=0.2,
@@ -67,7 +66,7 @@ TABLES = Choices(
 
 
 def pictures(pixels: int, hidden: int) -> Choices:
-    """Pixels have a common footing as they are, and thousands of teachers of one class agree on where it lies: all but the
+    """Pixels are on a common scale as they are, and thousands of teachers of one class agree on where it lies: all but the
     class ratio goes into directions, as in the paper.
 
     Logits grow with the number of pixels, so rates fall with it. A linear teacher forgets 30 % in a step, so that its wish is
@@ -75,7 +74,7 @@ def pictures(pixels: int, hidden: int) -> Choices:
     """
     return Choices(
         teacher_hidden=hidden,
-        teacher_rate=1.0 / pixels,
+        teacher_learning_rate=1.0 / pixels,
         teacher_decay=(0.03 if hidden else 0.3) * pixels,
         step=2.0,
         marginals_share=0.0,
@@ -98,7 +97,7 @@ class GPate(Estimator):
     teacher_hidden: int | None = None  # units of a teacher's hidden layer; 0: linear teachers
     teacher_kernels: int = 8  # of convolutional teachers
     teacher_steps: int = 3
-    teacher_rate: float | None = None
+    teacher_learning_rate: float | None = None
     teacher_decay: float | None = None
     practice: int = 32  # generated rows per teacher step
     chunk: int = 4096  # teachers at once; bounds memory
@@ -113,7 +112,7 @@ class GPate(Estimator):
     sigma_test: float | None = None  # with rounds=None: noise of the test in votes
     step: float | None = None  # how far a row is asked to move
     generator_steps: int = 5
-    generator_rate: float = 2e-3
+    generator_learning_rate: float = 2e-3
     latent: int = 8
     hidden: int = 32
     marginals_share: float | None = None  # 0 with moments_share 0: start from nothing
@@ -129,10 +128,12 @@ class GPate(Estimator):
             rows_per_teacher=self.rows_per_teacher,
             clip=self.clip,
             expected=self.expected,
-            generator_rate=self.generator_rate,
+            generator_learning_rate=self.generator_learning_rate,
         )
         given = {name: getattr(self, name) for name in Choices._fields if getattr(self, name) is not None}
-        check_positive(**{name: given[name] for name in ("step", "directions_share", "teacher_rate") if name in given})
+        check_positive(
+            **{name: given[name] for name in ("step", "directions_share", "teacher_learning_rate") if name in given}
+        )
         for name in ("teacher_decay", "marginals_share", "moments_share"):
             if given.get(name, 0.0) < 0.0:
                 raise UsageError(f"{name}={given[name]} must not be negative; 0 switches it off")
@@ -169,7 +170,9 @@ class GPate(Estimator):
         given = {name: getattr(self, name) for name in Choices._fields if getattr(self, name) is not None}
         chosen = base._replace(**given)
         if chosen.moments_share and not chosen.marginals_share and image is None:
-            raise UsageError("moments_share needs marginals_share: moments are taken of columns on a common footing")
+            raise UsageError(
+                "moments_share needs marginals_share: moments are taken of columns seen through their marginals"
+            )
         return chosen
 
     def _image(self, schema: Schema) -> tuple[int, int, int] | None:
@@ -259,6 +262,7 @@ class GPate(Estimator):
             f"{questions:,} questions per ensemble",
             f"directions become useful from about {teachers:,} teachers per ensemble, i.e. "
             f"{round(teachers * self.rows_per_teacher):,} rows; below that the result rests on what was paid for at the start",
+            *start_note(schema, noise),
         ]
 
     # -- the opening -----------------------------------------------------------------------------------------------------
@@ -270,7 +274,7 @@ class GPate(Estimator):
         else:
             marginals, start = self._public_start(curator, codec, heads, counts, plan)
         if not chosen.moments_share:
-            start = start._replace(tether=np.full_like(start.tether, LOOSE))
+            start = start._replace(prior_deviation=np.full_like(start.prior_deviation, LOOSE))
         sizes = counts if self.by_class else np.asarray([counts.sum()])
         teachers, capacity = ensembles(sizes, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
         labels = 0 if self.by_class else codec.class_count
@@ -286,15 +290,17 @@ class GPate(Estimator):
     def _public_start(
         self, curator: Curator, codec: Codec, heads: Heads, counts: np.ndarray, plan: Plan
     ) -> tuple[Marginals, Start]:
-        """No marginals are paid for: pictures, which have a footing of their own, and the published setting."""
-        image, moments = self._image(codec.schema), None
-        marginals = public_footing(heads) if image is None else picture_footing(heads)
-        curator.see(marginals.row_map)
+        """No marginals are paid for: pictures, whose marginals are public, and the published setting."""
+        pictures = self._image(codec.schema) is not None
+        marginals = picture_marginals(heads) if pictures else public_marginals(heads)
+        start = public_start(heads, marginals, codec.class_count)
         if self.choices(codec.schema).moments_share:
-            moments = ask_moments(curator, codec, marginals, counts, plan)
-        start = starting_point(heads, marginals, moments, codec.class_count)
-        if image is not None and moments is None:
+            d = len(marginals.numeric)
+            scores = NormalScores(marginals, np.full(d, -1), np.zeros(d, np.int64), 0.0)
+            start = ask_class_start(curator, codec, scores, counts, plan, start)
+        elif pictures:
             start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
+        curator.see(marginals.row_map)
         return marginals, start
 
     def _reported(self, mechanism: TeacherGradients, rounds: int, plan: Plan) -> ReportedGradients:
@@ -350,7 +356,7 @@ class GPate(Estimator):
             unit=unit,
             answer_units=int(self.answer_units),
             allowance=self.allowance,
-            rate=chosen.teacher_rate,
+            learning_rate=chosen.teacher_learning_rate,
             decay=chosen.teacher_decay,
             chunk=self.chunk,
         )
@@ -358,7 +364,7 @@ class GPate(Estimator):
     def _generator(
         self, chosen: Choices, heads: Heads, classes: int, image: tuple[int, int, int] | None, rounds: int
     ) -> GPateGenerator:
-        names = "by_class network latent hidden judged practice projected teacher_steps generator_steps generator_rate"
+        names = "by_class network latent hidden judged practice projected teacher_steps generator_steps generator_learning_rate"
         return GPateGenerator(
             heads=heads,
             classes=classes,
@@ -370,19 +376,8 @@ class GPate(Estimator):
         )
 
 
-def public_footing(heads: Heads) -> Marginals:
-    """Columns uniform between their public bounds, outcomes at one half: what is known before anything was paid for."""
-    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
-    edges = np.tile(np.asarray([0.0, 1.0], np.float32), (len(numeric), 1))
-    rates = np.full(heads.width, 0.5, np.float32)
-    for block in heads.blocks:
-        if block.head == "onehot":
-            rates[block.start : block.start + block.size] = min(1.0 / block.size, 0.9)
-    return Marginals(numeric, edges, edges.copy(), rates)
-
-
-def picture_footing(heads: Heads) -> Marginals:
+def picture_marginals(heads: Heads) -> Marginals:
     """Black is a score of -1 and white of 1, and scores beyond them are black and white: public, the same for every pixel."""
-    base = public_footing(heads)
-    ends = np.tile(ndtr(np.asarray([-1.0, 1.0])).astype(np.float32), (len(base.numeric), 1))
-    return base._replace(cdf=ends)
+    base = public_marginals(heads)
+    edges = np.tile(np.linspace(0.0, 1.0, PIXEL_CELLS + 1), (len(base.numeric), 1))
+    return base._replace(edges=edges, cdf=ndtr(-1.0) + (ndtr(1.0) - ndtr(-1.0)) * edges)

@@ -4,13 +4,19 @@
     answer     sum over a Poisson sample of units of gradients clipped to norm C, plus N(0, (C sigma)^2)
     then       the critic takes the released gradient, the generator learns from the critic alone
 
-Read in this order:
+Read in this order; the first five are DPGAN, the next RDP-CGAN, then what the references add:
 
     method.py        options, plan and opening that all of them share
     private/mechanisms/noisy_gradient.py     the answer and its price
-    generator.py     generator and state of the game, with critic.py; everything here sees released gradients only
-    matching.py      rows of the trained generator are held to the released class moments
-    information.py   tableGAN's information loss, on released moments
+    generator.py     the game of critic and generator; everything from here on sees released gradients only
+    critic.py        the critic of one row, and
+    objectives.py    what both play for: Wasserstein or standard
+    rows.py          how rows are drawn: by a copula, a network, or a network and a decoder
+    pretraining.py   RDP-CGAN's autoencoder, which learns first
+    samples.py       rows of the trained generator, mixed with rows of the start
+    matching.py      and held to the released class moments
+    terms.py         what the generator's loss has besides: a prior, tableGAN's classifier and information loss (information.py)
+    parts.py         which option means which of these parts
     references.py    the same from exact gradients: NOT PRIVATE
     presets.py       the six systems as options
 """

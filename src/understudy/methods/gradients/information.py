@@ -8,20 +8,19 @@ ones. Here the features are the columns themselves, class by class, because thei
 with v generated rows as the critic sees them. Only released and generated values enter: post-processing, free.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int
 
+from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 
 LEAST_VARIANCE = 1e-4  # the derivative of a deviation has no bound at 0
 
 
 def lost_information(
-    heads: Heads, classes: int, start: Any, rows: Float[Array, "rows width"], labels: Int[Array, " rows"]
+    heads: Heads, classes: int, start: Start, rows: Float[Array, "rows width"], labels: Int[Array, " rows"]
 ) -> Float[Array, ""]:
     """How far generated rows are from the released class moments."""
     numeric = jnp.asarray(heads.coordinates("numeric"))[None, :]
@@ -34,7 +33,7 @@ def lost_information(
     return gap.sum(axis=1).mean()
 
 
-def wanted_means(heads: Heads, start: Any) -> Float[Array, "classes width"]:
+def wanted_means(heads: Heads, start: Start) -> Float[Array, "classes width"]:
     """Released class means of rows as the critic sees them, from the locations of a copula with these means."""
     numeric, onehot = (jnp.asarray(heads.coordinates(head))[None, :] for head in ("numeric", "onehot"))
     rate = jnp.where(onehot, jnp.exp(start.location), ndtr(start.location - start.threshold[None, :]))

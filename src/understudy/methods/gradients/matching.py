@@ -13,14 +13,14 @@ come from a fixed number of draws with a fixed public key.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 
 DRAWS = 2048  # per class
@@ -31,12 +31,13 @@ BEYOND = 2.0  # how far the outermost lines go on, in steps between levels
 
 
 def match_shapes(classes: int, width: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of what `match` returns."""
     return {"match/quantiles": (classes, len(LEVELS), width)} | {
         f"match/{name}": (classes, width) for name in ("factor", "shift")
     }
 
 
-def match(heads: Heads, classes: int, start: Any, draw: Callable[[Array, Any], Array]) -> dict[str, Array]:
+def match(heads: Heads, classes: int, start: Start, draw: Callable[[Array, PRNGKeyArray], Array]) -> dict[str, Array]:
     """Factor and shift of every class's scores, so that factor y + shift has the released moments."""
     key = jax.random.key(
         0, impl="rbg"
@@ -66,6 +67,7 @@ def match(heads: Heads, classes: int, start: Any, draw: Callable[[Array, Any], A
 def matched(
     heads: Heads, sampler: dict[str, Array], y: Float[Array, "rows width"], classes: Int[Array, " rows"]
 ) -> Float[Array, "rows width"]:
+    """Scores moved to the released moments of their class."""
     numeric = jnp.asarray(heads.coordinates("numeric"))
     y = jnp.where(numeric, normal_scores(sampler["match/quantiles"], y, classes), y)
     return sampler["match/factor"][classes] * y + sampler["match/shift"][classes]
@@ -82,13 +84,14 @@ def normal_scores(
         low, high = kept[:, line][classes], kept[:, line + 1][classes]
         part = (y - low) / jnp.maximum(high - low, 1e-6)
         least, most = jnp.where(line == 0, -BEYOND, 0.0), jnp.where(line == lines - 1, 1.0 + BEYOND, 1.0)
-        return total + step * jnp.clip(part, least, most)
+        return jnp.asarray(total + step * jnp.clip(part, least, most))
 
     scores: Array = jax.lax.fori_loop(0, lines, add, jnp.full_like(y, LEVELS[0]))
     return scores
 
 
 def quantiles(y: Float[Array, "draws width"], level: Float[Array, " width"]) -> Float[Array, " width"]:
+    """Of every column, at a level of its own."""
     ordered = jnp.sort(y, axis=0)
     place = jnp.clip(jnp.round(level * (y.shape[0] - 1)), 0, y.shape[0] - 1).astype(jnp.int32)
     return jnp.take_along_axis(ordered, place[None, :], axis=0)[0]

@@ -2,7 +2,7 @@
 
     estimates, class histogram  ->  column marginals  ->  class moments  ->  `rounds` noisy gradients
 
-The first releases are the same as PATE-GAN's (`measure/class_moments.py`) and can be left out (`start`): `moments` pays for
+The first releases are the same as PATE-GAN's (`measure/warm_start.py`) and can be left out (`start`): `moments` pays for
 marginals and class moments, `marginals` for the former alone, `none` for neither, so that all of the budget goes into
 gradients, as in the papers.
 
@@ -23,14 +23,13 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.class_moments import announce_start, starting_point
-from understudy.measure.marginals import Marginals
-from understudy.measure.warm_start import ask_start
+from understudy.measure.marginals import public_marginals
+from understudy.measure.warm_start import announce_start, ask_start, public_start, start_note
 from understudy.methods.gradients.generator import GanGenerator, Hints
+from understudy.methods.gradients.parts import Settings
 from understudy.nn.heads import Heads
-from understudy.private import Curator, Mechanism
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
-from understudy.recipe import Announced, Opening, check_choice, check_counts, check_positive
+from understudy.recipe import Announced, Curator, Mechanism, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 GRADIENTS = "gradients"
@@ -55,13 +54,13 @@ class GradientGan(Estimator):
     generator_steps: int = 1
     adaptive: bool = False  # n_D doubles when the critic knows too few of the generated rows
     objective: Literal["wasserstein", "standard"] = "wasserstein"
-    maker: Literal["copula", "mlp", "conv"] = "copula"
+    generator: Literal["copula", "mlp", "conv"] = "copula"
     critic: Literal["mlp", "conv"] = "mlp"
     autoencoder: Literal["none", "mlp", "conv"] = "none"
     autoencoder_share: float = 0.3  # of the rounds
     classifier: bool = False
     information: float = 0.0  # weight of the loss that holds generated rows to the released moments
-    noise: int = 8
+    latent: int = 8  # dimension of what rows are drawn from
     code: int = 128
     hidden: int = 32
     layers: int = 5  # of a convolutional network
@@ -72,22 +71,23 @@ class GradientGan(Estimator):
     critic_normalisation: Literal["group", "none", "batch"] = "none"
     batch: int = 256  # generated rows per step
     weight_clip: float = 0.1
-    autoencoder_rate: float = 5e-3
-    critic_rate: float = 5e-3
-    generator_rate: float = 5e-3
+    autoencoder_learning_rate: float = 5e-3
+    critic_learning_rate: float = 5e-3
+    generator_learning_rate: float = 5e-3
     marginals_share: float = 0.2
     moments_share: float = 0.5
     gradients_share: float = 0.2
 
     def check_options(self) -> None:
         counts = (
-            "rounds critic_steps generator_steps noise code hidden layers channels critic_hidden critic_channels batch"
+            "rounds critic_steps generator_steps latent code hidden layers channels critic_hidden critic_channels batch"
         )
         check_counts(**{name: getattr(self, name) for name in counts.split()})
-        rates = (
-            "clip weight_clip autoencoder_rate critic_rate generator_rate marginals_share moments_share gradients_share"
+        positive = (
+            "clip weight_clip autoencoder_learning_rate critic_learning_rate generator_learning_rate marginals_share "
+            "moments_share gradients_share"
         )
-        check_positive(**{name: getattr(self, name) for name in rates.split()})
+        check_positive(**{name: getattr(self, name) for name in positive.split()})
         if not 0.0 < self.sampling_rate <= 1.0:
             raise UsageError(f"sampling_rate={self.sampling_rate} must be above 0 and at most 1")
         if self.autoencoder != "none" and not 1 <= self._autoencoder_rounds < self.rounds:
@@ -104,7 +104,7 @@ class GradientGan(Estimator):
         check_choice(
             start=(self.start, ("moments", "marginals", "none")),
             objective=(self.objective, ("wasserstein", "standard")),
-            maker=(self.maker, ("copula", "mlp", "conv")),
+            generator=(self.generator, ("copula", "mlp", "conv")),
             critic=(self.critic, ("mlp", "conv")),
             autoencoder=(self.autoencoder, ("none", "mlp", "conv")),
             normalisation=(self.normalisation, norms),
@@ -121,8 +121,10 @@ class GradientGan(Estimator):
             raise UsageError(
                 "adaptive=true needs objective='standard': a Wasserstein critic does not say real or generated"
             )
-        if self.maker == "copula" and self.autoencoder != "none":
-            raise UsageError("maker='copula' makes rows without a code; with an autoencoder use maker='mlp' or 'conv'")
+        if self.generator == "copula" and self.autoencoder != "none":
+            raise UsageError(
+                "generator='copula' makes rows without a code; with an autoencoder use generator='mlp' or 'conv'"
+            )
 
     @property
     def _autoencoder_rounds(self) -> int:
@@ -158,6 +160,7 @@ class GradientGan(Estimator):
         """How the noise compares with the largest possible gradient, before a row is read."""
         sigma = self._sigma(noise[GRADIENTS])
         notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
+        notes += start_note(schema, noise)
         if rows is not None:
             blur = sigma / (self.sampling_rate * rows)
             notes.append(
@@ -173,7 +176,7 @@ class GradientGan(Estimator):
         if self.start == "none":
             marginals = public_marginals(heads)
             curator.see(marginals.row_map)
-            start = starting_point(heads, marginals, None, codec.class_count)
+            start = public_start(heads, marginals, codec.class_count)
         else:
             marginals, start = ask_start(curator, codec, counts, plan)
         generator = self._generator(heads, codec.class_count)
@@ -202,12 +205,10 @@ class GradientGan(Estimator):
 
     def _generator(self, heads: Heads, classes: int) -> GanGenerator:
         same = (
-            "rounds maker critic autoencoder objective classifier information noise code batch critic_steps "
-            "generator_steps adaptive weight_clip autoencoder_rate critic_rate generator_rate"
+            "rounds generator critic autoencoder objective classifier information latent code batch critic_steps "
+            "generator_steps adaptive weight_clip autoencoder_learning_rate critic_learning_rate generator_learning_rate"
         )
-        return GanGenerator(
-            heads=heads,
-            classes=classes,
+        settings = Settings(
             autoencoder_rounds=self._autoencoder_rounds,
             hidden=(self.hidden, self.hidden),
             channels=doubling(self.channels, self.layers - 1),
@@ -216,10 +217,11 @@ class GradientGan(Estimator):
             norm="group" if self.normalisation == "group" else "none",
             critic_norm="group" if self.critic_normalisation == "group" else "none",
             # Rows held to the moments while the generator learns keep the shapes it has learned.
-            matched=self.start == "moments" and self.maker != "copula" and self.information == 0.0,
-            tethered=self.start == "moments",
+            matched=self.start == "moments" and self.generator != "copula" and self.information == 0.0,
+            moments=self.start == "moments",
             **{name: getattr(self, name) for name in same.split()},
         )
+        return GanGenerator(heads, classes, settings)
 
 
 def doubling(channels: int, layers: int) -> tuple[int, ...]:
@@ -230,14 +232,3 @@ def doubling(channels: int, layers: int) -> tuple[int, ...]:
 def piece_size(expected: float) -> int:
     """A power of two that holds most samples at once; from released values."""
     return int(min(max(2 ** math.ceil(math.log2(max(1.3 * expected, 1.0))), 8), LARGEST_PIECE))
-
-
-def public_marginals(heads: Heads) -> Marginals:
-    """No marginals were paid for: columns are uniform between their public bounds, outcomes equally likely."""
-    numeric = np.flatnonzero(heads.coordinates("numeric")).astype(np.int32)
-    line = np.tile(np.asarray([0.0, 1.0], np.float32), (len(numeric), 1))
-    rates = np.full(heads.width, 0.5, np.float32)
-    for block in heads.blocks:
-        if block.head == "onehot":
-            rates[block.start : block.start + block.size] = 1.0 / block.size
-    return Marginals(numeric, line, line.copy(), rates)

@@ -15,14 +15,14 @@ from understudy.methods.gradients.method import GradientGan
 from understudy.methods.gradients.references import Reference
 from understudy.methods.preset import preset
 
-CONVOLUTIONAL = {"maker": "conv", "critic": "conv", "autoencoder": "conv", "noise": 100}
+CONVOLUTIONAL = {"generator": "conv", "critic": "conv", "autoencoder": "conv", "latent": 100}
 STANDARD = {
     "critic_steps": 1,
-    "critic_rate": 5e-4,
-    "generator_rate": 1e-3,
+    "critic_learning_rate": 5e-4,
+    "generator_learning_rate": 1e-3,
     "information": 0.1,
     "objective": "standard",
-    "noise": 100,
+    "latent": 100,
 }
 
 DpGan = preset(GradientGan, "DpGan", "dpgan", __name__, "DPGAN: the defaults of the shared method.")
@@ -36,7 +36,7 @@ MedGan = preset(
     "medGAN, without privacy.",
     **STANDARD,
     rounds=2000,
-    maker="mlp",
+    generator="mlp",
     autoencoder="mlp",
     hidden=64,
     critic_hidden=64,
@@ -49,7 +49,7 @@ TableGan = preset(
     "tableGAN, without privacy.",
     **STANDARD,
     sampling_rate=0.02,
-    maker="conv",
+    generator="conv",
     critic="conv",
     classifier=True,
     batch=128,

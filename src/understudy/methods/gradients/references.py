@@ -19,9 +19,8 @@ import dp_accounting as dpa
 from understudy.accounting import Budget, Charge, Plan
 from understudy.methods.gradients.generator import GanGenerator
 from understudy.methods.gradients.method import GRADIENTS, GradientGan
-from understudy.private import Mechanism
 from understudy.private.mechanisms.plain_gradient import PlainGradient
-from understudy.recipe import Announced
+from understudy.recipe import Announced, Mechanism
 from understudy.schema import Schema
 
 STATISTICS_EPSILON = 1000.0

@@ -33,9 +33,9 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.cells import learned_columns
 from understudy.methods.marginals.by_class import (
-    Start,
-    announce_start,
-    ask_start,
+    ByClass,
+    announce_by_class,
+    ask_by_class,
     cells_in_pairs,
     check_size,
     check_width,
@@ -55,7 +55,10 @@ GROWTH = 2.0  # a stage's squared privacy loss, in terms of the one before
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Aim(Estimator):
+    """Options of AIM."""
+
     method: ClassVar[str] = "aim"
+    redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25
@@ -95,7 +98,7 @@ class Aim(Estimator):
         columns = learned_columns(schema)
         check_width(self.method, columns, MOST_COLUMNS)
         check_size(self.method, schema, self.model_cells)
-        releases = announce_start(schema, self.cells_share, self.marginals_share)
+        releases = announce_by_class(schema, self.cells_share, self.marginals_share)
         for number, (rounds, share) in enumerate(self.stages(columns), 1):
             event, detail = partial(repeated, rounds), f"{rounds} rounds"
             releases.append(
@@ -109,7 +112,7 @@ class Aim(Estimator):
         stages = self.stages(learned_columns(codec.schema))
         last = deviation(noise.get(count(len(stages)), 1.0), 1, max_rows)
         most = cells_in_pairs(counts, last, self.noise_per_cell, self.most_cells)
-        start = ask_start(curator, codec, counts, plan, most)
+        start = ask_by_class(curator, codec, counts, plan, most)
         if not start.nodes:
             return start.opening(codec, [])
         model = Model(start.sizes, start.total)
@@ -134,18 +137,21 @@ class Aim(Estimator):
                 part = curator.ask(count(number), Counts.of_cliques(cells, sizes, [found], sigma, max_rows)).value[0]
                 model.add([Measured(found, part.astype(float), per_count)])
                 beliefs = model.descend(self.round_steps)
-        return start.opening(codec, tables(model.descend(self.steps)))
+        beliefs = model.descend(self.steps)
+        return start._replace(measured=model.measured).opening(codec, tables(beliefs))
 
 
 def choice(stage: int) -> str:
+    """The purpose of a stage's choice."""
     return f"choice {stage}"
 
 
 def count(stage: int) -> str:
+    """The purpose of a stage's counts."""
     return f"counts {stage}"
 
 
-def workload_weights(start: Start) -> dict[Clique, int]:
+def workload_weights(start: ByClass) -> dict[Clique, int]:
     """Candidates and the nodes they share with all pairs per class, divided by what they have in common."""
     columns = range(1, len(start.nodes) + 1)
     workload: list[Clique] = [(0, a, b) for a in columns for b in columns if a < b]
@@ -164,7 +170,7 @@ def estimate(beliefs: Any, known: dict[Clique, np.ndarray], clique: Clique) -> n
         return known[clique]
     if 0 in clique:
         return np.asarray(beliefs.marginal(clique))
-    return known[0, *clique].sum(axis=0)
+    return np.asarray(known[0, *clique].sum(axis=0))
 
 
 def fits(graph: Graph, clique: Clique, most: float) -> bool:

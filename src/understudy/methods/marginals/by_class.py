@@ -1,4 +1,4 @@
-"""What `mst` and `aim` ask first: cells for every column, and the counts of every column's outcomes per class.
+"""What `mst` and `aim` ask first: the counts of every column's outcomes per class (`understudy.measure.one_way`).
 
     column cells 1, 2       where to cut numeric columns
     marginals by class      noisy counts of every column's outcomes per class, all in one answer
@@ -14,49 +14,32 @@ import numpy as np
 
 from understudy.accounting import Plan
 from understudy.errors import UsageError
-from understudy.measure.cells import (
-    MOST_INTERVALS,
-    Grouping,
-    Node,
-    announce_cells,
-    cell_map,
-    cells_of,
-    cut,
-    group,
-    interval_count,
-    learned_columns,
-    make_nodes,
-    settle,
-    value_count,
-)
+from understudy.measure.cells import MOST, Grouping, Node, cell_map, group, learned_columns, value_count
+from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator
-from understudy.methods.marginals.junction import Clique, Measured
+from understudy.methods.marginals.junction import Measured
 from understudy.private import Curator
-from understudy.questions import Counts, Step
-from understudy.questions.counts import deviation as deviation_of
+from understudy.questions import Step
 from understudy.recipe import Announced, Opening
+from understudy.released import Released
 from understudy.schema import Codec, Schema
 
 BY_CLASS = "marginals by class"
 MOST_COUNTS = 20_000_000  # noisy counts that one answer may hold: half a minute of exact noise for every two million
 
 
-def announce_start(schema: Schema, cells_share: float, marginals_share: float) -> list[Announced]:
-    columns = learned_columns(schema)
-    if columns == 0:
-        return []
-    detail = f"outcomes of {columns} column{'s' if columns > 1 else ''} per class"
-    counts = Announced(BY_CLASS, marginals_share, dpa.GaussianDpEvent, detail=detail)
-    return [*announce_cells(schema, cells_share), counts]
+def announce_by_class(schema: Schema, cells_share: float, marginals_share: float) -> list[Announced]:
+    """The answers above with their weights."""
+    return announce_one_way(schema, cells_share, marginals_share, BY_CLASS, "outcomes per class")
 
 
-class Start(NamedTuple):
+class ByClass(NamedTuple):
     """What a marginal method knows after its first answers; node 0 is the class."""
 
     nodes: list[Node]
     groups: list[Grouping]
-    masses: list[np.ndarray]  # noisy counts of outcomes, all classes together
+    masses: list[np.ndarray]  # estimated rows of outcomes, all classes together
     sizes: list[int]
     total: float
     measured: list[Measured]
@@ -69,34 +52,25 @@ class Start(NamedTuple):
     def opening(self, codec: Codec, drawn: list[Conditional]) -> Opening:
         """Tables of the model, and what draws from them."""
         network = assemble(self.nodes, self.groups, self.masses, drawn)
-        return Opening(MarginalGenerator.of(network, codec), network)
+        names = [codec.schema.label or "", *(node.column for node in self.nodes)]
+        kept = tuple(Released.of(item.clique, names, item.counts, item.deviation) for item in self.measured)
+        return Opening(MarginalGenerator.of(network, codec), network, released=kept)
 
 
-def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, most: int) -> Start:
-    """Cells, and the counts of every column's outcomes per class."""
-    noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
+def ask_by_class(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, most: int) -> ByClass:
+    """Counts of every column's outcomes per class, grouped into at most `most` cells."""
     total, classes = float(counts.sum()), codec.class_count
-    nodes = make_nodes(codec)
-    deviation = noise.get("class histogram", 1e-3) * max_rows
+    deviation = plan.parameters["noise"].get("class histogram", 1e-3) * codec.schema.max_rows_per_unit
     measured = [Measured((0,), np.asarray(counts, float), deviation)]
-    if not nodes:
-        return Start([], [], [], [classes], total, measured)
-    per_count = deviation_of(noise[BY_CLASS], len(nodes), max_rows)
-    nodes = cut(curator, codec, nodes, plan, interval_count(total, per_count * math.sqrt(classes)))
-    cliques: list[Clique] = [(0, number + 1) for number in range(len(nodes))]
-    question = Counts.of_cliques(cell_map(nodes, None), cells_of(nodes, classes), cliques, noise[BY_CLASS], max_rows)
-    found = [part.astype(float) for part in curator.ask(BY_CLASS, question).value]
-    spread = per_count * math.sqrt(classes)
-    masses = [settle(node, part.sum(axis=0), spread) for node, part in zip(nodes, found, strict=True)]
+    nodes, _, released, masses, spread = ask_one_way(curator, codec, total, plan, BY_CLASS, by_class=True)
     groups = [group(node, mass, most, spread) for node, mass in zip(nodes, masses, strict=True)]
-    sizes = [classes, *(grouping.cells for grouping in groups)]
-    for clique, part, grouping, mass, node in zip(cliques, found, groups, masses, nodes, strict=True):
+    for number, (node, part, grouping, mass) in enumerate(zip(nodes, released, groups, masses, strict=True), 1):
         kept = np.flatnonzero((mass > 0.0) | (node.share is None))  # not the noise of outcomes that hold no row
         coarse = np.zeros((classes, grouping.cells))
         np.add.at(coarse.T, grouping.cell[kept], part.T[kept])
-        merged = len(kept) / grouping.cells  # counts added up: their noise adds up too
-        measured.append(Measured(clique, coarse, per_count * math.sqrt(max(merged, 1.0))))
-    return Start(nodes, groups, masses, sizes, total, measured)
+        merged = max(len(kept) / grouping.cells, 1.0)  # counts added up: their noise adds up too
+        measured.append(Measured((0, number), coarse, spread * math.sqrt(merged / classes)))
+    return ByClass(nodes, groups, masses, [classes, *(g.cells for g in groups)], total, measured)
 
 
 def cells_in_pairs(counts: np.ndarray, deviation: float, noise_per_cell: float, most: int) -> int:
@@ -106,11 +80,13 @@ def cells_in_pairs(counts: np.ndarray, deviation: float, noise_per_cell: float, 
 
 
 def repeated(times: int, sigma: float) -> dpa.DpEvent:
+    """The same Gaussian answer so many times."""
     event = dpa.GaussianDpEvent(sigma)
     return event if times == 1 else dpa.SelfComposedDpEvent(event, times)
 
 
 def check_width(method: str, columns: int, most: int) -> None:
+    """UsageError for tables that are too wide."""
     if columns > most:
         raise UsageError(
             f"{method} takes up to {most} columns and the schema has {columns}: choosing among "
@@ -122,7 +98,7 @@ def check_size(method: str, schema: Schema, most: int = MOST_COUNTS) -> None:
     """Refuse before a row is read what cannot fit: counts of all outcomes per class, the smallest model (two cells a column)."""
     label = schema.column(schema.label) if schema.label_kind in ("binary", "multiclass") and schema.label else None
     classes = len(label.outcomes) if label is not None and label.resolved else 1
-    outcomes = sum(value_count(column) or MOST_INTERVALS for column in schema.features)
+    outcomes = sum(value_count(column) or MOST for column in schema.features)
     smallest = classes * (2 * learned_columns(schema) + 4)
     if classes * outcomes > MOST_COUNTS:
         raise UsageError(

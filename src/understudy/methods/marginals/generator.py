@@ -54,6 +54,7 @@ class MarginalGenerator:
 
     @classmethod
     def of(cls, network: Network, codec: Any) -> "MarginalGenerator":
+        """The generator of a network of released marginals."""
         nodes, codes = coordinates(codec)
         rows, cells = network.table.shape
         inner, outcomes = network.inner.shape
@@ -108,6 +109,7 @@ class MarginalGenerator:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Any) -> "MarginalGenerator":
+        """The way back from `to_dict`."""
         return cls(*coordinates(codec), **settings)
 
     def mismatch(self, weights: Mapping[str, Any]) -> str:

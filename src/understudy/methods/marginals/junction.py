@@ -77,6 +77,7 @@ class Graph:
         self.later[0] = ()
 
     def weigh(self, node: int, around: Iterable[int]) -> int:
+        """Cells of the clique that removing a node would make."""
         return self.sizes[node] * math.prod(self.sizes[other] for other in around)
 
     @cached_property
@@ -103,6 +104,7 @@ class Graph:
 
     @cached_property
     def place(self) -> dict[int, int]:
+        """Position of every node in the order."""
         return {node: number for number, node in enumerate(self.order)}
 
     @cached_property
@@ -120,10 +122,12 @@ class Graph:
         return min(clique, key=self.place.__getitem__)
 
     def shape(self, scope: Clique) -> tuple[int, ...]:
+        """Of a table over some nodes."""
         return tuple(self.sizes[node] for node in scope)
 
 
 def neighbours(count: int, cliques: Iterable[Clique]) -> list[set[int]]:
+    """Nodes that share a clique, for every node."""
     near: list[set[int]] = [set() for _ in range(count)]
     for clique in cliques:
         for node in clique:
@@ -144,7 +148,7 @@ def project(array: np.ndarray, scope: Clique, onto: Clique) -> np.ndarray:
     """Summed over what is not in `onto`, axes in the order of `onto`."""
     kept = tuple(node for node in scope if node in onto)
     summed = array.sum(axis=tuple(place for place, node in enumerate(scope) if node not in onto))
-    return summed.transpose([kept.index(node) for node in onto])
+    return np.asarray(summed.transpose([kept.index(node) for node in onto]))
 
 
 class Beliefs(NamedTuple):
@@ -179,6 +183,7 @@ class Model:
         self.graph = min(fresh, kept, key=lambda graph: graph.cells)
 
     def beliefs(self, theta: dict[Clique, np.ndarray] | None = None) -> Beliefs:
+        """Marginals of all cliques, by passing messages."""
         graph, scope = self.graph, self.graph.scope
         parts: dict[int, list[tuple[np.ndarray, Clique]]] = {node: [] for node in graph.order}
         for clique, table in (self.theta if theta is None else theta).items():
@@ -229,12 +234,12 @@ def start(clique: Clique, counts: np.ndarray) -> np.ndarray:
     kept = np.maximum(counts, 0.0) + SLIVER
     columns = tuple(axis for axis, node in enumerate(clique) if node)
     if not columns:
-        return np.log(kept)
+        return np.asarray(np.log(kept))
     margins = [kept.sum(axis=tuple(o for o in columns if o != axis), keepdims=True) for axis in columns]
     whole = kept.sum(axis=columns, keepdims=True)
     if len(columns) == 1:
-        return np.log(kept / whole)
-    return np.log(kept) + (len(columns) - 1) * np.log(whole) - sum(np.log(margin) for margin in margins)
+        return np.asarray(np.log(kept / whole))
+    return np.asarray(np.log(kept) + (len(columns) - 1) * np.log(whole) - sum(np.log(margin) for margin in margins))
 
 
 def misfit(measured: Sequence[Measured], beliefs: Beliefs) -> tuple[float, dict[Clique, np.ndarray]]:
@@ -302,4 +307,4 @@ def contract(held: np.ndarray, conditional: np.ndarray, later: Clique) -> np.nda
     first = later.index(0)
     held = np.moveaxis(held, first, 0).reshape(held.shape[first], -1, held.shape[-1])
     conditional = np.moveaxis(conditional, first, 0).reshape(held.shape[0], -1, conditional.shape[-1])
-    return np.matmul(held.transpose(0, 2, 1), conditional)
+    return np.asarray(np.matmul(held.transpose(0, 2, 1), conditional))

@@ -23,9 +23,9 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.cells import learned_columns
 from understudy.methods.marginals.by_class import (
-    Start,
-    announce_start,
-    ask_start,
+    ByClass,
+    announce_by_class,
+    ask_by_class,
     cells_in_pairs,
     check_size,
     check_width,
@@ -44,7 +44,10 @@ MOST_COLUMNS = 128
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Mst(Estimator):
+    """Options of MST."""
+
     method: ClassVar[str] = "mst"
+    redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25
@@ -70,7 +73,7 @@ class Mst(Estimator):
         columns = learned_columns(schema)
         check_width(self.method, columns, MOST_COLUMNS)
         check_size(self.method, schema)
-        releases = announce_start(schema, self.cells_share, self.marginals_share)
+        releases = announce_by_class(schema, self.cells_share, self.marginals_share)
         if columns > 1:
             choices = partial(repeated, columns - 1)
             detail = f"{columns - 1} of {columns * (columns - 1) // 2} pairs"
@@ -83,7 +86,7 @@ class Mst(Estimator):
         columns = learned_columns(codec.schema)
         per_count = deviation(noise.get(PAIRS, 1.0), max(columns - 1, 1), max_rows)
         most = cells_in_pairs(counts, per_count, self.noise_per_cell, self.most_cells)
-        start = ask_start(curator, codec, counts, plan, most)
+        start = ask_by_class(curator, codec, counts, plan, most)
         if columns > 1:
             chosen = spanning_tree(curator, start, noise[EDGES], max_rows)
             pairs = Counts.of_cliques(start.cells, tuple(start.sizes), chosen, noise[PAIRS], max_rows)
@@ -93,7 +96,7 @@ class Mst(Estimator):
         return start.opening(codec, fit_model(start.sizes, start.measured, start.total, self.steps))
 
 
-def spanning_tree(curator: Curator, start: Start, sigma: float, max_rows: int) -> list[Clique]:
+def spanning_tree(curator: Curator, start: ByClass, sigma: float, max_rows: int) -> list[Clique]:
     """Kruskal's algorithm with private choices: one edge after the other between parts that are not connected yet."""
     columns = len(start.nodes)
     shares = given_class(start)
@@ -116,7 +119,7 @@ def spanning_tree(curator: Curator, start: Start, sigma: float, max_rows: int) -
     return chosen
 
 
-def given_class(start: Start) -> list[np.ndarray]:
+def given_class(start: ByClass) -> list[np.ndarray]:
     """P(cell | class) of every column from its noisy counts."""
     found = []
     for item in start.measured[1:]:
@@ -128,4 +131,4 @@ def given_class(start: Start) -> list[np.ndarray]:
 def independence(rows: np.ndarray, shares: list[np.ndarray], clique: Clique) -> np.ndarray:
     """Whole-number counts of a pair per class if its columns were independent given the class."""
     _, a, b = clique
-    return np.rint(np.einsum("c,ca,cb->cab", rows, shares[a - 1], shares[b - 1])).astype(np.int64)
+    return np.asarray(np.rint(np.einsum("c,ca,cb->cab", rows, shares[a - 1], shares[b - 1])).astype(np.int64))

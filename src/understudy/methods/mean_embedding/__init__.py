@@ -8,9 +8,10 @@ Read in this order:
 
     method.py                     options, plan and opening
     measure/one_way.py            the columns' own distributions, asked for first
-    measure/class_features.py     the feature maps and what their sums say
+    measure/class_moments.py      class means and histograms
+    measure/products.py           products of columns
     measure/few_rows.py           what is asked of small tables instead
-    measure/latent_normal.py      shrinkage and the latent normal
+    measure/latent_normal.py      the latent normal that has these moments
     generator.py                  drawing rows from it
 
 Tables of pictures go to `understudy.methods.pictures`.

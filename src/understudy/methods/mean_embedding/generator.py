@@ -28,6 +28,7 @@ POINTS = 81
 
 
 def table_points() -> np.ndarray:
+    """Where functions of a normal score are tabulated."""
     return np.linspace(-REACH, REACH, POINTS)
 
 
@@ -41,6 +42,8 @@ class Latent(NamedTuple):
 
 @dataclass(frozen=True)
 class MeanEmbeddingGenerator:
+    """Public settings of a latent-normal generator."""
+
     heads: Heads
     classes: int
     shared: bool  # one correlation matrix for all classes
@@ -89,7 +92,8 @@ class MeanEmbeddingGenerator:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Any) -> "MeanEmbeddingGenerator | PictureGenerator":
-        if "maker" in settings:
+        """The way back from `to_dict`."""
+        if "kind" in settings:
             return PictureGenerator.from_dict(settings, codec)
         return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
 

@@ -13,6 +13,7 @@ them by their own standard error, and a class whose answers drown in noise is tr
 so that noisy answers can refine but not wreck what was paid for before.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -26,13 +27,16 @@ from understudy.conversation import Info
 from understudy.nn.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.questions.rounds import Judgement
+from understudy.schema import Codec
 
 
 class PateGanState(NamedTuple):
+    """Generator, student, their optimisers, and the answers they learn from."""
+
     generator: Params
     student: Params
-    generator_opt: Any
-    student_opt: Any
+    generator_opt: optax.OptState
+    student_opt: optax.OptState
     start: Start  # released, constant
     seen: Float[Array, "classes answers width"]  # replay: rows that were judged,
     shares: Float[Array, "classes answers"]  # and what was released about them
@@ -41,6 +45,8 @@ class PateGanState(NamedTuple):
 
 @dataclass(frozen=True)
 class PateGanGenerator:
+    """Public settings of PATE-GAN's generator and student."""
+
     heads: Heads
     classes: int
     latent: int
@@ -53,13 +59,14 @@ class PateGanGenerator:
     generator_steps: int
     batch: int
     rounds: int
-    student_rate: float
-    generator_rate: float
+    student_learning_rate: float
+    generator_learning_rate: float
     student_decay: float
     replay: bool
 
     @property
     def network(self) -> Copula:
+        """The network that draws rows."""
         return Copula(self.heads, self.classes, self.latent, self.hidden)
 
     # -- the conversation ----------------------------------------------------------------------------------------------
@@ -135,8 +142,10 @@ class PateGanGenerator:
     def _learn_generator(self, state: PateGanState, key: PRNGKeyArray) -> tuple[PateGanState, Float[Array, ""]]:
         def loss(generator: Params, key: PRNGKeyArray) -> Float[Array, ""]:
             fakes = self._fakes(state._replace(generator=generator), self.batch, key)
-            fooled = -(state.start.trust * jax.nn.log_sigmoid(student_logits(state.student, fakes))).mean()
-            return fooled + self._tether(generator, state.start)
+            fooled: Float[Array, ""] = -(
+                state.start.trust * jax.nn.log_sigmoid(student_logits(state.student, fakes))
+            ).mean()
+            return fooled + self._prior(generator, state.start)
 
         def step(carry: Any, key: PRNGKeyArray) -> Any:
             generator, opt = carry
@@ -148,30 +157,33 @@ class PateGanGenerator:
         (generator, opt), losses = jax.lax.scan(step, (state.generator, state.generator_opt), keys)
         return state._replace(generator=generator, generator_opt=opt), losses.mean()
 
-    def _tether(self, generator: Params, start: Start) -> Float[Array, ""]:
+    def _prior(self, generator: Params, start: Start) -> Float[Array, ""]:
         """Minus the log-density of a normal prior around the released moments, per answer like the loss beside it."""
         moved = (generator["location"] - start.location) ** 2 + (generator["log_scale"] - start.log_scale) ** 2
         loose = (generator["mix"] ** 2).mean() + (generator["outer"] ** 2).mean()
         per_answer = self.heads.width / (2.0 * self.rounds * self.judged)
-        return per_answer * ((moved / start.tether**2).mean() + loose)
+        return per_answer * ((moved / start.prior_deviation**2).mean() + loose)
 
     @property
     def _generator_optimiser(self) -> optax.GradientTransformation:
-        return optax.flatten(optax.adam(self.generator_rate))  # one vector: fewer kernels, half the compile time
+        return optax.flatten(
+            optax.adam(self.generator_learning_rate)
+        )  # one vector: fewer kernels, half the compile time
 
     @property
     def _student_optimiser(self) -> optax.GradientTransformation:
-        return optax.flatten(optax.adamw(self.student_rate, weight_decay=self.student_decay))
+        return optax.flatten(optax.adamw(self.student_learning_rate, weight_decay=self.student_decay))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name not in ("heads", "classes")}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "PateGanGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "PateGanGenerator":
+        """The way back from `to_dict`."""
         return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
         return mismatch(weights, self.network.shapes())
 
 
@@ -188,6 +200,7 @@ def student_init(key: PRNGKeyArray, width: int, classes: int, hidden: int) -> Pa
 
 
 def student_logits(student: Params, rows: Float[Array, "classes rows width"]) -> Float[Array, "classes rows"]:
+    """The student of each class on rows of that class."""
     hidden = jax.nn.relu(rows @ student["inner"] + student["inner_class"][:, None, :])
     direct = jnp.einsum("cnw,cw->cn", rows, student["direct"])
     return hidden @ student["outer"] + direct + student["bias"][:, None]

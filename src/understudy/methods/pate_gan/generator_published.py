@@ -5,6 +5,7 @@ Generator and student have hidden layers of d, d/2 and d units, ReLU, sigmoid ou
 paper's stopping rule does to the guarantee is said in `methods/pate_gan/published.py`.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,25 +20,31 @@ from understudy.conversation import Info
 from understudy.nn.copula import Params, mismatch
 from understudy.nn.heads import Heads
 from understudy.questions.rounds import Judgement
+from understudy.schema import Codec
 
 
 class PublishedState(NamedTuple):
+    """Generator, student and their optimisers."""
+
     generator: Params
     student: Params
-    generator_opt: Any
-    student_opt: Any
+    generator_opt: optax.OptState
+    student_opt: optax.OptState
 
 
 @dataclass(frozen=True)
 class PublishedGenerator:
+    """Public settings of the generator and student of the published code."""
+
     heads: Heads
     batch: int = 64
     teacher_steps: int = 5  # n_T
     student_steps: int = 5  # n_S
-    rate: float = 1e-4
+    learning_rate: float = 1e-4
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        """Of the generator's layers."""
         width = self.heads.width
         return (width, width, max(width // 2, 1), width)
 
@@ -45,7 +52,7 @@ class PublishedGenerator:
         key_generator, key_student = jax.random.split(key)
         generator = mlp_init(key_generator, (*self.sizes, self.heads.width))
         student = mlp_init(key_student, (*self.sizes, 1))
-        optimiser = optax.adam(self.rate)
+        optimiser = optax.adam(self.learning_rate)
         return PublishedState(generator, student, optimiser.init(generator), optimiser.init(student))
 
     def query(self, state: PublishedState, key: PRNGKeyArray) -> Judgement:
@@ -57,7 +64,7 @@ class PublishedGenerator:
     def update(
         self, state: PublishedState, query: Judgement, answer: Float[Array, "classes judged"], key: PRNGKeyArray
     ) -> tuple[PublishedState, Info]:
-        optimiser = optax.adam(self.rate)
+        optimiser = optax.adam(self.learning_rate)
         rows = query.judged.reshape(self.student_steps, self.batch, self.heads.width)
         labels = answer.reshape(self.student_steps, self.batch)
 
@@ -92,10 +99,11 @@ class PublishedGenerator:
         return {name: value for name, value in asdict(self).items() if name != "heads"}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "PublishedGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "PublishedGenerator":
+        """The way back from `to_dict`."""
         return cls(heads=Heads.of(codec.blocks, codec.width), **settings)
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
         sizes = (*self.sizes, self.heads.width)
         shapes = {f"weight{i}": pair for i, pair in enumerate(pairwise(sizes))}
         return mismatch(weights, shapes | {f"bias{i}": (size,) for i, size in enumerate(sizes[1:])})
@@ -113,6 +121,7 @@ def mlp_init(key: PRNGKeyArray, sizes: tuple[int, ...]) -> Params:
 
 
 def mlp(params: Params, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows outputs"]:
+    """A fully connected network with one activation between layers."""
     layers = len(params) // 2
     for i in range(layers):
         rows = rows @ params[f"weight{i}"] + params[f"bias{i}"][None, :]
@@ -121,5 +130,6 @@ def mlp(params: Params, rows: Float[Array, "rows inputs"]) -> Float[Array, "rows
 
 
 def cross_entropy(student: Params, rows: Float[Array, "rows width"], labels: Float[Array, " rows"]) -> Float[Array, ""]:
+    """Of the student on labels that teachers gave."""
     logits = mlp(student, rows)[:, 0]
     return -(labels * jax.nn.log_sigmoid(logits) + (1.0 - labels) * jax.nn.log_sigmoid(-logits)).mean()

@@ -16,14 +16,12 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.class_moments import announce_start
-from understudy.measure.warm_start import ask_start
+from understudy.measure.warm_start import announce_start, ask_start, start_note
 from understudy.methods.pate_gan.generator import PateGanGenerator
 from understudy.methods.teachers import class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
-from understudy.private import Curator
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.recipe import Announced, Opening, check_choice, check_counts, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes"
@@ -49,11 +47,11 @@ class PateGan(Estimator):
     latent: int = 8
     hidden: int = 32
     student_hidden: int = 64
-    teacher_rate: float | None = None
+    teacher_learning_rate: float | None = None
     teacher_decay: float | None = None
-    student_rate: float = 1e-3
+    student_learning_rate: float = 1e-3
     student_decay: float = 1.0
-    generator_rate: float = 1e-4
+    generator_learning_rate: float = 1e-4
     noise: Literal["gaussian", "laplace"] = "gaussian"
     answers: Literal["score", "share", "label"] = "score"
     replay: bool = True
@@ -112,7 +110,7 @@ class PateGan(Estimator):
         """Whether the votes and the moments can be told from their noise, in words, before a row is read."""
         answers = self.rounds * self.judged
         sigma = self._votes((1,), 1, classes_per_unit(schema), noise[VOTES]).scale
-        notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class"]
+        notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class", *start_note(schema, noise)]
         if rows is None:
             needed = math.ceil(sigma / math.sqrt(answers) / USEFUL_SHARE)
             notes.append(
@@ -143,7 +141,7 @@ class PateGan(Estimator):
         calls everything else fake. Decay of the order of the noise in a shard's mean keeps logits near one and votes useful.
         """
         decay = 0.5 * math.sqrt(width / self.rows_per_teacher) if self.teacher_decay is None else self.teacher_decay
-        rate = 0.5 / max(decay, 1.0) if self.teacher_rate is None else self.teacher_rate
+        rate = 0.5 / max(decay, 1.0) if self.teacher_learning_rate is None else self.teacher_learning_rate
         return TeacherVotes(
             teachers=teachers,
             capacity=capacity,
@@ -159,6 +157,6 @@ class PateGan(Estimator):
     def _generator(self, heads: Heads, classes: int) -> PateGanGenerator:
         names = (
             "latent hidden student_hidden judged practice teacher_steps student_steps generator_steps batch rounds "
-            "student_rate generator_rate student_decay replay"
+            "student_learning_rate generator_learning_rate student_decay replay"
         )
         return PateGanGenerator(heads=heads, classes=classes, **{name: getattr(self, name) for name in names.split()})

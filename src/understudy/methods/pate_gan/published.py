@@ -16,10 +16,9 @@ from understudy.accounting import Charge, Plan
 from understudy.estimator import Estimator
 from understudy.methods.pate_gan.generator_published import PublishedGenerator
 from understudy.nn.heads import Heads
-from understudy.private import Curator
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.recipe import Announced, Opening, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes, as published"
@@ -27,6 +26,8 @@ VOTES = "teacher votes, as published"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PateGanAsPublished(Estimator):
+    """Options of the published algorithm; its accountant depends on the data, so the certificate is void."""
+
     method: ClassVar[str] = "pate-gan-as-published"
 
     teachers: int | None = None  # None: released row count / 1000, one of the paper's choices
@@ -34,7 +35,7 @@ class PateGanAsPublished(Estimator):
     batch: int = 64
     teacher_steps: int = 5
     student_steps: int = 5
-    rate: float = 1e-4
+    learning_rate: float = 1e-4
     max_rounds: int = 2000
 
     @property
@@ -49,7 +50,7 @@ class PateGanAsPublished(Estimator):
             batch=self.batch,
             teacher_steps=self.teacher_steps,
             student_steps=self.student_steps,
-            rate=self.rate,
+            learning_rate=self.learning_rate,
             max_rounds=self.max_rounds,
             teachers=self.teachers or 1,
         )
@@ -76,12 +77,12 @@ class PateGanAsPublished(Estimator):
             kind="laplace",
             sigma=1.0 / self.inverse_scale,
             answers="label",
-            learning_rate=self.rate,
+            learning_rate=self.learning_rate,
             weight_decay=0.0,
         )
         mechanism = PublishedVotes(votes, self.inverse_scale, self.delta, self.epsilon)
         heads = Heads.of(codec.blocks, codec.width)
-        generator = PublishedGenerator(heads, self.batch, self.teacher_steps, self.student_steps, self.rate)
+        generator = PublishedGenerator(heads, self.batch, self.teacher_steps, self.student_steps, self.learning_rate)
         return Opening(generator, None, VOTES, mechanism, self.max_rounds)
 
     def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:

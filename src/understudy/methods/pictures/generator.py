@@ -18,14 +18,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.spatial import cKDTree
 from scipy.special import ndtr
 
+from understudy.measure.shrinkage import spectral
 from understudy.nn.copula import Params, mismatch
 from understudy.nn.heads import Heads
 from understudy.nn.images import Deconv
 from understudy.questions.frequencies import Frequencies, Shape
+from understudy.schema import Codec
 
-Maker = Literal["flat", "conv"]
+Kind = Literal["flat", "conv"]
 BAND = 16  # neighbouring frequencies that are heard together
-LATENT, HIDDEN, MAPS, KERNELS = 32, 64, 32, 16  # of the convolutional maker
+LATENT, HIDDEN, MAPS, KERNELS = 32, 64, 32, 16  # of the convolutional network
 FULL = 0.97  # largest variance of a pixel, over that of black and white with its mean
 WIDEST = 1.0  # deviation of a pixel before it is cut off, in units of black to white
 RARE = 2.0  # a normal lies at most so many of its deviations beyond black or white
@@ -33,11 +35,13 @@ RARE = 2.0  # a normal lies at most so many of its deviations beyond black or wh
 
 @dataclass(frozen=True)
 class PictureGenerator:
+    """Public settings of a mixture of groups of pictures."""
+
     shape: Shape
     classes: int
     groups: int
     kept: int  # frequencies that vary within a group
-    maker: Maker
+    kind: Kind
 
     @property
     def network(self) -> Deconv:
@@ -61,7 +65,7 @@ class PictureGenerator:
     def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
         key_group, key_row = jax.random.split(key)
         group = jax.random.categorical(key_group, jnp.log(sampler["share"] + 1e-30)[classes])
-        if self.maker == "conv":
+        if self.kind == "conv":
             return jnp.clip(self.network.scores(sampler, group, key_row), 0.0, 1.0)
         normal = jax.random.normal(key_row, (classes.shape[0], self.kept))
 
@@ -78,13 +82,14 @@ class PictureGenerator:
         return {name: value for name, value in asdict(self).items() if name != "classes"} | {"shape": list(self.shape)}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "PictureGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "PictureGenerator":
+        """The way back from `to_dict`."""
         return cls(**(settings | {"shape": tuple(settings["shape"]), "classes": codec.class_count}))
 
     def mismatch(self, weights: Mapping[str, Any]) -> str:
         size = int(np.prod(self.shape))
         shapes: dict[str, tuple[int, ...]] = {"share": (self.classes, self.groups)}
-        if self.maker == "conv":
+        if self.kind == "conv":
             shapes |= self.network.shapes()
         else:
             shapes |= {"factor": (self.classes, self.kept, self.kept)}
@@ -103,7 +108,7 @@ class Mixture:
 
 
 def flat_weights(generator: PictureGenerator, mixture: Mixture) -> dict[str, np.ndarray]:
-    """The flat maker, in closed form: location and scale of every pixel of a group, and the factor of every class."""
+    """The flat network, in closed form: location and scale of every pixel of a group, and the factor of every class."""
     frequencies = Frequencies.of(generator.shape)
     mean = np.clip(mixture.centre @ frequencies.basis(), 2e-3, 1.0 - 2e-3)
     basis = Frequencies(generator.shape, generator.kept).basis()
@@ -117,7 +122,7 @@ def flat_weights(generator: PictureGenerator, mixture: Mixture) -> dict[str, np.
 
 
 # -- post-processing -------------------------------------------------------------------------------------------------------
-def believed(values: np.ndarray, error: np.ndarray) -> np.ndarray:
+def wiener(values: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Noisy deviations [groups, frequencies] as far as their band stands out from noise of deviation `error` [groups, 1].
 
     Wiener's filter with the signal's size from the values themselves, all groups and BAND neighbouring frequencies together.
@@ -128,14 +133,6 @@ def believed(values: np.ndarray, error: np.ndarray) -> np.ndarray:
         signal = max(float((own**2 - error**2).mean()), 0.0)
         found[:, first : first + BAND] = own * signal / (signal + error**2 + 1e-12)
     return found
-
-
-def spectral(matrix: np.ndarray, error: float) -> np.ndarray:
-    """The part of a symmetric matrix, diagonal included, that stands out from noise of deviation `error` per entry."""
-    values, vectors = np.linalg.eigh(matrix)
-    edge = 2.0 * error * np.sqrt(len(matrix))
-    kept = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0))
-    return np.asarray((vectors * kept) @ vectors.T)
 
 
 def covariances(noisy: np.ndarray, error: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -21,24 +21,23 @@ import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Plan
-from understudy.measure.one_way import clipped_means
+from understudy.measure.class_moments import clipped_means
+from understudy.measure.shrinkage import spectral
 from understudy.methods.pictures.generator import (
-    Maker,
+    Kind,
     Mixture,
     PictureGenerator,
-    believed,
     codebook,
     covariances,
     factor,
     flat_weights,
-    spectral,
+    wiener,
 )
 from understudy.methods.pictures.training import conv_weights
-from understudy.private import Curator
 from understudy.questions import Counts, Products, Step, Sums
 from understudy.questions.frequencies import Frequencies, Shape, on_grid
 from understudy.questions.row_maps import Constant, Cosines, Entry, Label, LengthCells, Nearest, Places, joined
-from understudy.recipe import Announced, Opening
+from understudy.recipe import Announced, Curator, Opening
 from understudy.schema import Codec, Schema
 
 MEAN, SIZES, CLASS_MEANS, PRODUCTS = "picture mean", "picture sizes", "class means", "picture products"
@@ -79,13 +78,14 @@ def announce_pictures(schema: Schema, moments: float, pairs: float) -> list[Anno
     return [Announced(name, weight, dpa.GaussianDpEvent, detail=detail) for name, (weight, detail) in weights.items()]
 
 
-def begin_pictures(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, maker: Maker) -> Opening:
+def begin_pictures(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, kind: Kind) -> Opening:
+    """Ask about low frequencies and set up a generator that needs no rounds."""
     shape = picture_shape(codec.schema)
     assert shape is not None
     sums = PictureSums(curator, codec, shape, counts, plan.parameters["noise"])
     mixture = sums.ask()
-    generator = PictureGenerator(shape, len(counts), len(mixture.owner), len(mixture.covariance[0]), maker)
-    return Opening(generator, conv_weights(generator, mixture) if maker == "conv" else flat_weights(generator, mixture))
+    generator = PictureGenerator(shape, len(counts), len(mixture.owner), len(mixture.covariance[0]), kind)
+    return Opening(generator, conv_weights(generator, mixture) if kind == "conv" else flat_weights(generator, mixture))
 
 
 class PictureSums:
@@ -106,6 +106,7 @@ class PictureSums:
         return Places(np.arange(count))
 
     def ask(self) -> Mixture:
+        """All questions, one after the other."""
         mean = self.ask_mean()
         radius = self.ask_radius(mean)
         centre = mean + self.ask_class_means(mean, radius)
@@ -118,11 +119,14 @@ class PictureSums:
 
     # -- all classes together ------------------------------------------------------------------------------------------------
     def ask_mean(self) -> np.ndarray:
+        """The mean picture, as frequencies."""
         grey = self.frequencies.coefficients(np.full((1, math.prod(self.frequencies.shape)), 0.5))[0]
         everyone = np.asarray([self.counts.sum()])
         features = self.low(len(grey)) - grey
         radius = 0.5 * self.largest * 1.001  # the basis is orthonormal up to its rounding
-        return grey + clipped_means(self.curator, self.schema, MEAN, self.noise[MEAN], features, radius, everyone)[0][0]
+        return np.asarray(
+            grey + clipped_means(self.curator, self.schema, MEAN, self.noise[MEAN], features, radius, everyone)[0][0]
+        )
 
     def ask_radius(self, mean: np.ndarray) -> float:
         """Nearly all pictures lie within it, around the mean."""
@@ -137,7 +141,7 @@ class PictureSums:
         centre, sigma = on_grid(mean), self.noise[CLASS_MEANS]
         features = self.low(len(centre)) - centre
         means, error = clipped_means(self.curator, self.schema, CLASS_MEANS, sigma, features, radius, self.counts)
-        return believed(means, error[:, None])
+        return wiener(means, error[:, None])
 
     def ask_spread(self, centre: np.ndarray, radius: float) -> np.ndarray:
         """Covariance within classes, all together, of the nearest frequencies [near, near]."""
@@ -185,7 +189,7 @@ class PictureSums:
             even = np.minimum(even, np.bincount(owner, np.maximum(rows, 0.0))[owner] / np.bincount(owner)[owner])
         held = np.maximum(rows, 0.2 * even + 1e-9)[:, None]
         moved = centre.copy()
-        moved[:, :count] += believed(sums[:, :-1] / held, sigma * length / held)
+        moved[:, :count] += wiener(sums[:, :-1] / held, sigma * length / held)
         share = np.maximum(rows, 0.05 * even + 1e-9)
         return moved, share / np.bincount(owner, share)[owner]
 

@@ -1,4 +1,4 @@
-"""A convolutional maker of pictures, trained to the moments that were released. Post-processing: it costs nothing.
+"""A convolutional generator of pictures, trained to the moments that were released. Post-processing: it costs nothing.
 
 The network of `nn.images.Deconv` draws pictures of a group. Per step one class and two independent batches of its pictures:
 with r = z - centre of the group on the kept low frequencies, and C_1, C_2 the second moments of r in the two batches,
@@ -6,15 +6,14 @@ with r = z - centre of the group on the kept low frequencies, and C_1, C_2 the s
     loss = <C_1 - S, C_2 - S> / |S|^2  +  sum_g share_g |mean of r in g|^2 / tr S,
 
 both without bias (the second leaves out squares of single rows), so that small batches do not favour small variances. It starts
-as the flat maker does, with each pixel's location and deviation, and learns what pixels do together.
+as the flat one does, with each pixel's location and deviation, and learns what pixels do together.
 """
-
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array, PRNGKeyArray
 
 from understudy.methods.pictures.generator import Mixture, PictureGenerator, flat_weights
 from understudy.nn.copula import Params
@@ -25,6 +24,7 @@ LEAK = 0.05  # of the gradient through pixels that are cut off
 
 
 def conv_weights(generator: PictureGenerator, mixture: Mixture) -> dict[str, np.ndarray]:
+    """Weights of a convolutional generator that was trained to draw like the released mixture."""
     flat = flat_weights(generator, mixture)
     basis = Frequencies(generator.shape, generator.kept).basis()
     factors = flat["factor"][mixture.owner]
@@ -35,7 +35,7 @@ def conv_weights(generator: PictureGenerator, mixture: Mixture) -> dict[str, np.
     targets = Targets(generator, mixture, flat["share"], basis)
 
     @jax.jit
-    def step(params: Params, state: Any, number: Any) -> tuple[Params, Any]:
+    def step(params: Params, state: optax.OptState, number: Array) -> tuple[Params, optax.OptState]:
         gradient = jax.grad(targets.loss)(params, jax.random.fold_in(key, number), number % generator.classes)
         updates, state = optimiser.update(gradient, state)
         return optax.apply_updates(params, updates), state
@@ -56,7 +56,8 @@ class Targets:
         self.covariance = jnp.asarray(mixture.covariance, jnp.float32)
         self.basis = jnp.asarray(basis.T, jnp.float32)
 
-    def loss(self, params: Params, key: Any, label: Any) -> Any:
+    def loss(self, params: Params, key: PRNGKeyArray, label: Array) -> Array:
+        """Of one picture of one class."""
         key_group, key_row = jax.random.split(key)
         group = jax.random.categorical(key_group, jnp.log(self.share[label] + 1e-30), shape=(2 * ROWS,))
         score = self.generator.network.scores(params, group, key_row)

@@ -1,0 +1,35 @@
+"""The clique tree: columns' counts, pairs' distances and chosen counts in one noisy answer each; then a graphical model.
+
+    column cells 1, 2     where to cut numeric columns
+    one-way marginals     noisy counts of every column's outcomes
+    pair distances        how far all pairs, at several levels of cells, are from independent columns: one noisy vector
+    clique counts         noisy counts of every column and of the chosen pairs, each with its part of the budget: one answer
+    then                  the model of largest entropy that fits all counts, on a clique tree; rows drawn with little chance
+
+Few fixed Gaussian answers: one exact price, nothing adaptive to account for, and every answer is a sum over rows.
+
+Read in this order:
+
+    method.py       what is asked, and in which order
+    columns.py      what is asked about columns one by one
+    levels.py       a column's cells, from coarse to fine
+    pairs.py        what is asked about pairs before any is counted
+    forecast.py     what noisy counts will be worth
+    select.py       which pairs, at which level, with which budget
+    tree.py         marginals of the model
+    descent.py      its fit to the released counts
+    assemble.py     the tables that rows are drawn from
+    generator.py    drawing rows
+"""
+
+from typing import Any
+
+from understudy.lazy import lazily
+
+_WHERE = {"CliqueTree": "understudy.methods.clique_tree.method"}
+
+__all__ = [*_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    return lazily(__name__, _WHERE, name)

@@ -1,0 +1,163 @@
+"""The generator of the clique tree: columns drawn one after the other, with as little chance as possible.
+
+    cell_j ~ P(cell_j | cells of the parents of j)       one row of a table, looked up by the parents' cells
+    outcome_j ~ P(outcome_j | cell_j)                    a cell may hold several categories or several fine intervals
+    value_j = base_j[outcome] + U span_j[outcome]        numeric columns: uniform inside a fine interval
+
+**Low-variance draws.** Rows are sorted by their parents' cells, in random order among equals, and the i-th of them draws with
+u_i = U + i phi modulo 1 (phi the golden ratio, U uniform). Every u_i is uniform, so that each row has exactly the model's
+distribution; but the u's of rows with the same parents are spread evenly over [0, 1), so that a table of n rows holds a cell
+of probability p about n p times, within one or two, and not n p +- sqrt(n p). All of it is post-processing of released counts.
+
+Tables are cumulative and lie one after the other in flat arrays; a draw is a binary search.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from understudy.methods.marginals.generator import VALUE, coordinates
+from understudy.nn.copula import Params, mismatch
+
+GOLDEN = 2654435769  # 2^32 / golden ratio, odd: i GOLDEN mod 2^32 spreads evenly for every run of i
+
+
+class Network(NamedTuple):
+    """Released tables, post-processed. `n` nodes without the class, in the order in which they are drawn."""
+
+    column: Any  # [columns] the node that shows each column: its finest level
+    order: Any  # [n] the node drawn in each step; 0 is the class
+    parents: Any  # [n, parents]; padded with 0
+    strides: Any  # [n, parents]; padded with 0
+    offset: Any  # [n] start of that node's tables in `table`
+    width: Any  # [n] cells of that node
+    table: Any  # cumulative probabilities of cells
+    first: Any  # [n] number of the node's first cell among all cells
+    start: Any  # [all cells] first outcome of a cell in the arrays below
+    length: Any  # [all cells] outcomes of a cell
+    inner: Any  # [all outcomes] cumulative probabilities within a cell
+    code: Any  # [all outcomes] number of the outcome in its column
+    base: Any  # [all outcomes] lower end of its interval in [0, 1]
+    span: Any  # [all outcomes] and its length
+
+
+INTEGERS = ("column", "order", "parents", "strides", "offset", "width", "first", "start", "length", "code")
+
+
+@dataclass(frozen=True)
+class CliqueTreeGenerator:
+    """`nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`)."""
+
+    nodes: tuple[int, ...]
+    codes: tuple[int, ...]
+    steps: int
+    parents: int
+    entries: int  # of `table`
+    cells: int  # of all columns together
+    outcomes: int
+    widest: int  # cells of a column, and outcomes of a cell, at most
+
+    @classmethod
+    def of(cls, network: Network, codec: Any) -> "CliqueTreeGenerator":
+        """The generator of a network of released counts."""
+        widest = max(int(np.max(network.width, initial=1)), int(np.max(network.length, initial=1)))
+        sizes = *network.parents.shape, len(network.table), len(network.start), len(network.inner)
+        steps, parents, entries, cells, outcomes = sizes
+        return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, widest)
+
+    def init(self, key: PRNGKeyArray, hints: Network) -> Network:
+        """Nothing is learned beyond the released tables."""
+        whole = {name: jnp.asarray(getattr(hints, name)).astype(jnp.int32) for name in INTEGERS}
+        return Network(*(jnp.asarray(value, jnp.float32) for value in hints))._replace(**whole)
+
+    def query(self, state: Network, key: PRNGKeyArray) -> Params:
+        """Nothing is asked in rounds."""
+        return {}
+
+    def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
+        return state, {}
+
+    def sampler(self, state: Network) -> Params:
+        return dict(state._asdict())
+
+    def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
+        net, rows, count = Network(**sampler), classes.shape[0], self.steps
+        if count == 0:
+            return jnp.zeros((rows, 0))
+
+        def draw(carry: tuple[Array, Array], step: Any) -> tuple[tuple[Array, Array], None]:
+            cells, places = carry
+            node, parents, strides, offset, width, first, own = step
+            key_cell, key_outcome = jax.random.split(own)
+            given = (strides[:, None] * cells[parents]).sum(axis=0)
+            start = offset + given * width
+            cell = search(net.table, start, width, evenly(given, key_cell), self.widest)
+            number = first + cell
+            start = net.start[number]
+            found = search(net.inner, start, net.length[number], evenly(cell, key_outcome), self.widest)
+            return (cells.at[node].set(cell), places.at[node - 1].set(start + found)), None
+
+        begin = jnp.zeros((count + 1, rows), jnp.int32).at[0].set(classes.astype(jnp.int32))
+        key_nodes, key_inside = jax.random.split(key)
+        keys = jax.random.split(key_nodes, count)
+        steps = (net.order, net.parents, net.strides, net.offset, net.width, net.first, keys)
+        (_, places), _ = jax.lax.scan(draw, (begin, begin[1:]), steps)
+        shown = places[net.column[np.asarray(self.nodes) - 1] - 1].T
+        row: Array = (net.code[shown] == np.asarray(self.codes)[None, :]).astype(jnp.float32)
+        numeric = np.flatnonzero(np.asarray(self.codes) == VALUE)
+        if len(numeric) == 0:
+            return jnp.asarray(row)
+        inside = jax.random.uniform(key_inside, (rows, len(numeric)))
+        row = row.at[:, numeric].set(net.base[shown[:, numeric]] + inside * net.span[shown[:, numeric]])
+        return row
+
+    # -- artifact --------------------------------------------------------------------------------------------------------
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "CliqueTreeGenerator":
+        """The way back from `to_dict`."""
+        return cls(*coordinates(codec), **settings)
+
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("order", "offset", "width", "first"), (self.steps,))
+        shapes |= dict.fromkeys(("parents", "strides"), (self.steps, self.parents)) | {
+            "column": (len(set(self.nodes)),)
+        }
+        shapes |= dict.fromkeys(("start", "length"), (self.cells,))
+        shapes |= dict.fromkeys(("inner", "code", "base", "span"), (self.outcomes,))
+        return mismatch(weights, shapes | {"table": (self.entries,)})
+
+
+def evenly(given: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, " rows"]:
+    """Uniform numbers that are spread evenly among rows with the same `given`."""
+    rows = given.shape[0]
+    key_order, key_shift = jax.random.split(key)
+    tie = jax.random.bits(key_order, (rows,), jnp.uint32)
+    _, _, at = jax.lax.sort((given, tie, jnp.arange(rows, dtype=jnp.int32)), num_keys=2)
+    steps = jnp.arange(rows, dtype=jnp.uint32) * jnp.uint32(GOLDEN) + jax.random.bits(key_shift, (), jnp.uint32)
+    return jnp.zeros(rows).at[at].set((steps >> 8).astype(jnp.float32) * jnp.float32(2.0**-24))
+
+
+def search(
+    table: Float[Array, " entries"],
+    start: Int[Array, " rows"],
+    length: Any,
+    uniform: Float[Array, " rows"],
+    widest: int,
+) -> Int[Array, " rows"]:
+    """How many of the `length` rising entries from `start` a uniform number has passed; the last is 1 and is never passed."""
+    low = jnp.zeros_like(start)
+    high = jnp.broadcast_to(length - 1, start.shape)
+    for _ in range(math.ceil(math.log2(max(widest, 2)))):
+        middle = (low + high) // 2
+        passed = uniform >= table[start + middle]
+        low, high = jnp.where(passed, middle + 1, low), jnp.where(passed, high, middle)
+    return low

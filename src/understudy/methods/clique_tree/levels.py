@@ -1,0 +1,100 @@
+"""Nested cells of a column: every level joins cells of the finer one.
+
+    ordered outcomes     the two neighbours that hold fewest rows together are joined, again and again
+    categories           the common ones keep a cell of their own, the rest share one
+
+A pair of columns is counted at the level that its rows and its noise allow. In the model a column is one node for each level
+that some count uses, each linked to the next finer one.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from understudy.measure.cells import Grouping, Node
+from understudy.methods.clique_tree.tree import Link
+
+LADDER = (4, 8, 16, 32, 64, 128, 256)  # cells of a column at each level; twice as many halve what is lost inside a cell
+
+
+def nested(node: Node, mass: np.ndarray, noise: float, most: int) -> list[Grouping]:
+    """Groupings of a column's outcomes with at most 4, 8, 16, ... cells, as far as its outcomes stand out from the noise."""
+    positive = np.maximum(np.asarray(mass, float), 0.0)
+    finest = Neighbours(node, positive, noise) if node.ordered else Common(positive, noise)
+    found: list[Grouping] = []
+    for cells in LADDER:
+        if found and cells > most:
+            break
+        found.append(finest(cells))
+        if len(found) > 1 and found[-1].cells == found[-2].cells:
+            found.pop()
+            break
+    return found
+
+
+class Neighbours:
+    """Neighbours joined by mass. A missing value keeps its cell."""
+
+    def __init__(self, node: Node, mass: np.ndarray, noise: float) -> None:
+        self.gap = int(node.missing is not None)
+        own = mass[self.gap :]
+        edges, sums = list(range(len(own))), list(own)  # first outcome of every cell, and its rows
+        self.history: list[list[int]] = [list(edges)]
+        while len(edges) > 2:
+            both = np.asarray(sums[:-1]) + np.asarray(sums[1:])
+            at = int(np.argmin(both))
+            sums[at] += sums.pop(at + 1)
+            edges.pop(at + 1)
+            self.history.append(list(edges))
+            if min(sums) < noise:
+                self.history = [list(edges)]
+        self.size = len(own)
+
+    def __call__(self, cells: int) -> Grouping:
+        edges = next((e for e in self.history if len(e) + self.gap <= cells), self.history[-1])
+        cell = np.searchsorted(np.asarray(edges), np.arange(self.size), side="right") - 1
+        return Grouping(np.r_[np.zeros(self.gap, int), cell + self.gap], len(edges) + self.gap)
+
+
+class Common:
+    """Common categories and the rest."""
+
+    def __init__(self, mass: np.ndarray, noise: float) -> None:
+        self.order = np.argsort(-mass, kind="stable")
+        self.size = len(mass)
+        self.common = int((mass > noise).sum()) if self.size > 2 else self.size
+
+    def __call__(self, cells: int) -> Grouping:
+        kept = self.common if self.common == self.size or self.common < cells else cells - 1
+        kept = min(kept, self.size if self.size <= cells else cells - 1)
+        cell = np.full(self.size, kept)
+        cell[np.sort(self.order[:kept])] = np.arange(kept)
+        return Grouping(cell, kept + (kept < self.size))
+
+
+def coarsen(fine: Grouping, coarse: Grouping) -> np.ndarray:
+    """Which coarse cell every fine cell belongs to."""
+    found = np.zeros(fine.cells, int)
+    found[fine.cell] = coarse.cell
+    return found
+
+
+class Layout:
+    """The nodes of a model: the class, and every column at each level that some count uses, coarse before fine."""
+
+    def __init__(self, levels: list[list[Grouping]], used: Iterable[tuple[int, int]]) -> None:
+        self.keys = sorted({(0, 0), *used})
+        self.number = {key: place for place, key in enumerate(self.keys)}
+        self.groups = [levels[column][level] for column, level in self.keys]
+        self.sizes = [grouping.cells for grouping in self.groups]
+        self.links = [
+            Link((at, at + 1), possible(self.groups[at], self.groups[at + 1]))
+            for at in range(len(self.keys) - 1)
+            if self.keys[at][0] == self.keys[at + 1][0]
+        ]
+        self.finest = {column: place for place, (column, _) in enumerate(self.keys)}  # the last one of a column
+
+
+def possible(coarse: Grouping, fine: Grouping) -> np.ndarray:
+    """1 where a fine cell lies in a coarse one."""
+    return np.asarray(np.arange(coarse.cells)[:, None] == coarsen(fine, coarse)[None, :], float)

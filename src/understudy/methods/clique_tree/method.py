@@ -1,0 +1,174 @@
+"""The clique tree as a method: few fixed Gaussian answers for the whole table.
+
+    column cells 1, 2     where to cut numeric columns
+    one-way marginals     noisy counts of every column's outcomes
+    pair distances        L1 distances of all pairs from independent columns, at several levels of cells, in one noisy vector
+    clique counts         noisy counts of every column and of the chosen pairs, all in one answer
+
+After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
+label, or with the column that `focus` names, count more. What is chosen is a function of released distances (`select.py`).
+
+**People with several rows.** The rows of a unit share a weight of 1 in every answer but the class histogram, so that noise
+does not grow with the number of rows that a unit may have. Figures are then averages over people, not over rows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import dp_accounting as dpa
+import numpy as np
+
+from understudy.accounting import Plan
+from understudy.errors import UsageError
+from understudy.estimator import Estimator
+from understudy.measure.cells import Grouping, estimate, learned_columns
+from understudy.measure.one_way import announce_one_way
+from understudy.methods.clique_tree.assemble import assemble
+from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, level_map
+from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.generator import CliqueTreeGenerator
+from understudy.methods.clique_tree.levels import Layout
+from understudy.methods.clique_tree.pairs import DISTANCES, ask_pairs
+from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
+from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.private import Curator
+from understudy.questions import Clique, Counts
+from understudy.recipe import Announced, Opening, check_counts, check_positive
+from understudy.schema import Codec, Schema
+
+COUNTS = "clique counts"
+MOST_COLUMNS = 128
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CliqueTree(Estimator):
+    """Shares, weights and `passes` are the first that were tried (Adult, 0.1 for distances after SWIFT)."""
+
+    method: ClassVar[str] = "clique-tree"
+
+    cells_share: float = 0.05  # shares of the squared privacy loss, see above
+    marginals_share: float = 0.1
+    distances_share: float = 0.1
+    counts_share: float = 0.7
+    focus: str | None = None  # a column whose pairs count more; None: the label, if there is one
+    focus_weight: float = 3.0
+    column_weight: float = 2.0  # of every column by itself, where a pair has 1
+    model_cells: int = 300_000  # of the clique tree: Adult takes 15 ms a pass; a million brought no gain there
+    passes: int = 1200  # of the descent over the tree, at most
+
+    def check_options(self) -> None:
+        check_positive(
+            cells_share=self.cells_share,
+            marginals_share=self.marginals_share,
+            distances_share=self.distances_share,
+            counts_share=self.counts_share,
+            focus_weight=self.focus_weight,
+            column_weight=self.column_weight,
+        )
+        check_counts(model_cells=self.model_cells, passes=self.passes)
+
+    def announce(self, schema: Schema) -> list[Announced]:
+        columns = learned_columns(schema)
+        if columns > MOST_COLUMNS:
+            raise UsageError(
+                f"clique-tree takes up to {MOST_COLUMNS} columns and the schema has {columns}: counts of "
+                f"{columns * (columns - 1) // 2:,} pairs would be noise; use method mean-embedding, or drop columns"
+            )
+        if self.focus is not None and self.focus not in schema.names:
+            raise UsageError(f"focus={self.focus!r} is not a column of the schema")
+        if columns == 0:
+            return []
+        releases = announce_one_way(schema, self.cells_share, self.marginals_share, ONE_WAY)
+        nodes = columns + (schema.label_kind in ("binary", "multiclass"))
+        if nodes > 1:
+            pairs = nodes * (nodes - 1) // 2
+            detail = f"{pairs:,} pair{'s' if pairs > 1 else ''} of columns at several levels"
+            releases.append(Announced(DISTANCES, self.distances_share, dpa.GaussianDpEvent, detail=detail))
+        return [*releases, Announced(COUNTS, self.counts_share, dpa.GaussianDpEvent, detail="columns and chosen pairs")]
+
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
+        if not codec.blocks:
+            layout = Layout([[one_cell(codec.class_count)]], [])
+            tree = Tree(layout.sizes, [], [], 1.0)
+            network = assemble(tree, tree.run([]), layout, [], [])
+            return Opening(CliqueTreeGenerator.of(network, codec), network)
+        columns = ask_columns(
+            curator, codec, counts, plan, noise[COUNTS] * math.sqrt(2.0 * learned_columns(codec.schema))
+        )
+        base = [
+            Candidate(
+                (n,), (len(columns.levels[n]) - 1,), columns.rows * columns.shares(n, -1), 0.0, self.column_weight
+            )
+            for n in columns.numbers
+        ]
+        selection = Selection(columns.levels, base, noise[COUNTS], self.model_cells)
+        if DISTANCES in noise:
+            weights = self.weights(columns, codec.schema.label)
+            pairs = ask_pairs(curator, columns, noise[DISTANCES], max_rows, weights)
+            selection.run(pairs)
+        chosen = selection.tables()
+        layout = Layout(columns.levels, used(columns, chosen))
+        columns, measured = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
+        tree = Tree(layout.sizes, [item.nodes for item in measured], layout.links, columns.rows)
+        network = assemble(tree, descend(tree, measured, self.passes), layout, columns.nodes, columns.masses[1:])
+        return Opening(CliqueTreeGenerator.of(network, codec), network)
+
+    def weights(self, columns: Columns, label: str | None) -> dict[Clique, float]:
+        """The workload: how much each pair counts."""
+        names = [label, *columns.names[1:]]
+        wanted = label if self.focus is None else self.focus
+        own = [self.focus_weight if name is not None and name == wanted else 1.0 for name in names]
+        return {(a, b): max(own[a], own[b]) for a in columns.numbers for b in columns.numbers if a < b}
+
+
+def used(columns: Columns, chosen: list[Chosen]) -> list[tuple[int, int]]:
+    """Columns and levels that the model needs: those of the chosen pairs, and for a column without pairs its finest one."""
+    found = [key for one in chosen if len(one.keys) > 1 for key in one.keys]
+    alone = set(columns.numbers) - {number for number, _ in found}
+    return [*found, *((number, len(columns.levels[number]) - 1) for number in alone)]
+
+
+def ask_counts(
+    curator: Curator, columns: Columns, layout: Layout, chosen: list[Chosen], sigma: float, max_rows: int
+) -> tuple[Columns, list[Measured]]:
+    """Counts of every column's outcomes and of the chosen pairs, all in one answer."""
+    keys = [*((number, None) for number in range(len(columns.levels))), *layout.keys]
+    place = {key: at for at, key in enumerate(keys)}
+    cliques = [tuple(place[key if len(one.keys) > 1 else (key[0], None)] for key in one.keys) for one in chosen]
+    cells, sizes = level_map(columns, keys)
+    budgets = tuple(one.budget for one in chosen)
+    question = Counts.of_cliques(cells, sizes, cliques, sigma, max_rows, share=True, budgets=budgets)
+    found = curator.ask(COUNTS, question).value
+    measured, masses = [], list(columns.masses)
+    for one, part, deviation in zip(chosen, found, question.deviations, strict=True):
+        if len(one.keys) > 1:
+            measured.append(Measured(tuple(layout.number[key] for key in one.keys), np.asarray(part, float), deviation))
+            continue
+        number = one.keys[0][0]
+        both, spread = averaged(columns.counts[number], columns.noise[number], np.asarray(part, float), deviation)
+        masses[number] = both if number == 0 else estimate(columns.nodes[number - 1], both, spread)
+        measured.append(of_column(layout, number, both, masses[number], spread))
+    return columns._replace(masses=masses), measured
+
+
+def averaged(a: np.ndarray, noise_a: float, b: np.ndarray, noise_b: float) -> tuple[np.ndarray, float]:
+    """Two releases of the same counts, averaged by their precision."""
+    first, second = max(noise_a, 1e-3) ** -2, noise_b**-2
+    return (first * a + second * b) / (first + second), (first + second) ** -0.5
+
+
+def of_column(layout: Layout, number: int, counts: np.ndarray, mass: np.ndarray, noise: float) -> Measured:
+    """A column's outcomes added up to the cells of its finest node, without the noise of those that are believed empty."""
+    node = layout.finest[number]
+    grouping = layout.groups[node]
+    kept = (mass != 0.0).astype(float)
+    cells = np.bincount(grouping.cell, counts * kept, minlength=grouping.cells)
+    merged = np.bincount(grouping.cell, kept, minlength=grouping.cells)
+    return Measured((node,), cells, noise * np.sqrt(np.maximum(merged, 1.0)))
+
+
+def one_cell(classes: int) -> Grouping:
+    """Classes are cells of their own."""
+    return Grouping(np.arange(classes), classes)
