@@ -11,6 +11,18 @@ from hypothesis import settings
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+# Compiling is what costs here. Programs that took longer than a tenth of a second are kept and found again by later tests, by
+# the other worker, by the commands that tests start, and by the next run: their key covers the program, its options and the
+# versions of JAX and of the compiler. Half an entry, read while another process writes it, does not unpack; JAX then compiles
+# (and warns, which pyproject.toml lets pass).
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR",
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".pytest_cache", "programs"),
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,6 +34,16 @@ if os.environ.get("CI"):
 
 
 ROOT = Path(__file__).resolve().parents[1]
+LARGEST_CACHE = 400_000_000  # bytes of programs, many of them of sources that have changed since
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin anew with compiled programs when there are too many; workers start after this."""
+    kept = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+    if hasattr(config, "workerinput") or not kept.is_dir():
+        return
+    if sum(file.stat().st_size for file in kept.iterdir()) > LARGEST_CACHE:
+        shutil.rmtree(kept, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +59,13 @@ EVERY_METHOD = ("conformance", "fit")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "browser" not in (
+        config.option.markexpr or ""
+    ):  # not every machine has a browser: `make test-browser` asks for it
+        left = [item for item in items if item.get_closest_marker("browser") is None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in left])
+        items[:] = left
     for item in items:
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {
@@ -48,3 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         }
         if item.path.parent.name in EVERY_METHOD and named.intersection(COMPILE_LONG):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One Chromium for the tests of a file."""
+    from tests.browser import Chromium, find
+
+    one = Chromium(find(), tmp_path_factory.mktemp("profile"))
+    yield one
+    one.close()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.files import write_atomically
+from understudy.errors import UsageError
+from understudy.files import alone, write_atomically
 
 
 def test_text_and_bytes_replace_what_was_there(tmp_path):
@@ -47,3 +48,15 @@ def test_mode_holds_from_the_first_byte(tmp_path):
 def test_a_long_name_has_a_neighbour_too(tmp_path):
     name = "n" * 255
     assert write_atomically(tmp_path / name, "x").read_text() == "x"
+
+
+def test_a_folder_has_one_writer_at_a_time(tmp_path):
+    with alone(tmp_path / "model"):
+        with pytest.raises(UsageError, match="another fit"), alone(tmp_path / "model"):
+            pass
+        with alone(tmp_path / "other"):
+            pass
+        assert os.stat(tmp_path / ".model.lock").st_mode & 0o077 == 0
+    with alone(tmp_path / "model"):
+        pass
+    assert list(tmp_path.iterdir()) == []

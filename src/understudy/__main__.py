@@ -1,3 +1,5 @@
+"""`python -m understudy`."""
+
 from understudy.cli import main
 
 main()

@@ -1,94 +1,52 @@
 """Which method fits a table, judged from public facts and our own benchmark.
 
 Facts come from the schema, the budget and a public number of rows; no row is read, so advice is free. Experience is what
-`python -m benchmarks run` measured on public tables (`adviser.json`, written by `python -m benchmarks adviser`): for each table,
-method and epsilon how much of the real rows' gain over chance was kept,
-
-    kept = (score on synthetic - chance) / (score on real - chance).
+`python -m benchmarks run` measured on public tables (`experience.py`; `adviser.json`, written by `python -m benchmarks adviser`),
+for the use that is asked for: all columns and their relations (`everything`), the label, or counts.
 
 Tables are near when they offer as much signal per class, s = mu rows / (rows per unit x classes) with mu the Gaussian
 parameter of the budget, as many columns, and as many numeric ones; weights fall off as a Gaussian kernel. The method with
 the least weighted regret (its `kept` against the best on the same table and budget) is recommended, and the weighted
-mean and range of its `kept` is what to expect.
+mean and range of its `kept` is what to expect. Bounds and categories that the schema leaves open take their toll from
+both: less of the budget is left to learn from, and on a small table part of them is not found (`estimates.toll`).
 """
 
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
-from importlib import resources
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
+from understudy import estimates
 from understudy.accounting import Budget
 from understudy.accounting.gaussian import mu as gaussian_mu
+from understudy.errors import UsageError
+from understudy.experience import (
+    EVERYTHING,
+    LABEL,
+    TYPICAL_ROWS,
+    USES,
+    Experience,
+    Facts,
+    Outlook,
+    nearness,
+    outlooks,
+    shipped,
+)
+from understudy.methods.registry import METHODS
 from understudy.schema import Schema
 
 AUTO = "auto"
-TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
 COUNT_SHARE = 0.1  # of the squared loss goes to class counts (plan.HISTOGRAM_WEIGHT)
-SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
+COUNT_NOISE = 0.2  # of a class: noise on its count beyond this share, and nothing can be learned of it
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What advice rests on: public, all of it."""
-
-    epsilon: float
-    delta: float
-    rows: int | None
-    columns: int
-    numeric: float  # share of the columns
-    classes: int  # 1 without a class label
-    rows_per_unit: int
-    label: str
-
-    @property
-    def signal(self) -> float:
-        """mu rows / (rows per unit x classes): how far one class stands above the noise of one answer."""
-        rows = self.rows or TYPICAL_ROWS
-        return gaussian_mu(self.epsilon, self.delta) * rows / (self.rows_per_unit * self.classes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Experience:
-    """One benchmarked table, method and budget; means over seeds."""
-
-    title: str
-    method: str
-    facts: Facts
-    metric: str
-    score: float
-    sd: float | None
-    seeds: int
-    real: float
-    chance: float
-    seconds: float
-
-    @property
-    def kept(self) -> float:
-        """Share of the gain over chance that models of synthetic rows kept."""
-        return (self.score - self.chance) / (self.real - self.chance)
-
-    @property
-    def place(self) -> tuple[str, float]:
-        """Methods are compared at the same place: one table, one budget."""
-        return self.title, self.facts.epsilon
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outlook:
-    """What one method is expected to keep, and how far it fell behind the best one on similar tables."""
-
-    method: str
-    kept: float
-    lowest: float
-    highest: float
-    regret: float
-    seconds: float
+USEFUL_WHOLE = 0.1  # of the dependence between columns; below it columns are hardly better than unrelated
+WHOLE_TABLE = (
+    "clique-tree",
+    "aim",
+    "mst",
+)  # methods for all columns together, the first that exists and takes so many columns
+MOST_COLUMNS = {"aim": 64, "mst": 128}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +59,8 @@ class Advice:
     useful: bool
     similar: tuple[str, ...]  # titles of the benchmark tables it rests on, nearest first
     outlook: tuple[Outlook, ...]  # best first
+    rows_needed: int = 0  # from about how many rows on the fit can be of use
+    hopeless: bool = False  # no method can work, whatever is expected of this one
 
     def to_dict(self) -> dict[str, object]:
         """As JSON values."""
@@ -114,6 +74,7 @@ class Advice:
 def facts_of(schema: Schema, epsilon: float, delta: float = 1e-5, rows: int | None = None) -> Facts:
     """The public facts of a fit. `rows` overrides the schema's own public count."""
     Budget(epsilon, delta)  # refuses what cannot be a budget
+    toll = estimates.toll(schema, gaussian_mu(epsilon, delta), delta, rows or schema.rows)
     features = schema.features
     numeric = sum(column.kind in NUMERIC for column in features)
     classified = schema.label_kind in ("binary", "multiclass")
@@ -128,6 +89,8 @@ def facts_of(schema: Schema, epsilon: float, delta: float = 1e-5, rows: int | No
         classes=classes,
         rows_per_unit=schema.max_rows_per_unit,
         label=schema.label_kind,
+        learning=toll.learning,
+        classes_declared=label is None or label.categories is not None or label.kind == "boolean",
     )
 
 
@@ -137,73 +100,114 @@ def advise(
     epsilon: float,
     delta: float = 1e-5,
     rows: int | None = None,
+    method: str | None = None,
     experience: Sequence[Experience] | None = None,
+    use: str = EVERYTHING,
 ) -> Advice:
-    """The method to take for a table with this schema, and what to expect of it."""
+    """The method to take for a table with this schema, and what to expect of it; or what to expect of `method`.
+
+    `use` is what the stand-in is for: everything, label or counts.
+    """
+    if use not in USES:
+        raise UsageError(f"use: {use!r} is unknown; choose one of {', '.join(USES)}")
     facts = facts_of(schema, epsilon, delta, rows)
-    known = shipped() if experience is None else tuple(experience)
+    toll = estimates.toll(schema, gaussian_mu(epsilon, delta), delta, facts.rows)
+    every = shipped() if experience is None else tuple(experience)
+    known = tuple(one for one in every if one.use == use)
     weights = [nearness(facts, one.facts) for one in known]
     outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
+    if method is not None:
+        outlook = [one for one in outlook if one.method == method]
     near = dict(sorted(zip((one.title for one in known), weights, strict=True), key=lambda pair: pair[1]))
-    similar = tuple(title for title, weight in reversed(near.items()) if weight > 0.1)[:3]
-    hopeless = too_little(facts)
+    hopeless = too_little(facts) or not_found(facts, toll)
+    needed = enough_rows(facts, toll)
+    if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
+        return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
     if not outlook or sum(near.values()) < NEAR:
-        return without_experience(facts, hopeless)
+        return without_experience(facts, hopeless, method, needed)
+    ran = {one.title for one in known if one.method == outlook[0].method}
+    similar = tuple(title for title, weight in reversed(near.items()) if weight > 0.1 and title in ran)[:3]
+    why = reasons(facts, outlook, similar, paired(known, weights, outlook), use)
+    outlook = [less(one, toll) for one in outlook]
     best = outlook[0]
-    useful = not hopeless and best.kept >= USEFUL
+    enough = best.kept >= (USEFUL if use == LABEL else USEFUL_WHOLE)
+    useful = not hopeless and (enough or _useful_for_label(schema, epsilon, delta, rows, best.method, every, use))
     return Advice(
         method=best.method,
-        why=reasons(facts, outlook, similar),
-        expect=hopeless or expectation(facts, best, useful),
+        why=why,
+        expect=hopeless or expectation(facts, best, enough, toll, needed, use),
         useful=useful,
         similar=similar,
         outlook=tuple(outlook),
+        rows_needed=needed,
+        hopeless=bool(hopeless),
     )
 
 
-def nearness(facts: Facts, other: Facts) -> float:
-    """Gaussian kernel over signal, width and kind of columns; 1 for a table like this one."""
-    apart = (
-        math.log10(facts.signal / other.signal) / SIGNAL_SCALE,
-        math.log10(facts.columns / other.columns) / WIDTH_SCALE,
-        (facts.numeric - other.numeric) / KIND_SCALE,
-    )
-    return math.exp(-0.5 * sum(step * step for step in apart))
+def recommend(facts: Facts, known: Sequence[Experience], among: Sequence[str]) -> Outlook | None:
+    """The outlook of the best of some methods, from experience of one use; None where no table is near."""
+    weights = [nearness(facts, one.facts) for one in known]
+    if sum({one.title: weight for one, weight in zip(known, weights, strict=True)}.values()) < NEAR:
+        return None
+    found = [one for one in outlooks(known, weights) if one.method in among]
+    return min(found, key=lambda one: (one.regret, -one.kept), default=None)
 
 
-def outlooks(known: Sequence[Experience], weights: Sequence[float]) -> list[Outlook]:
-    """Weighted means per method. Regret is taken within a place, so a method gains nothing from running on easy tables."""
-    best: dict[tuple[str, float], float] = {}
+def _useful_for_label(
+    schema: Schema, epsilon: float, delta: float, rows: int | None, method: str, known: Sequence[Experience], use: str
+) -> bool:
+    """Whether a fit that keeps few relations still serves models of the label."""
+    if use == LABEL or schema.label_kind == "none":
+        return False
+    advice = advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=known, use=LABEL)
+    return advice.useful and bool(advice.outlook)
+
+
+def less(one: Outlook, toll: estimates.Toll) -> Outlook:
+    """An outlook with estimates: at worst all that they lose mattered, at best only columns that are not found at all."""
+    middle = (toll.kept + toll.most) / 2
+    return replace(one, kept=one.kept * middle, lowest=one.lowest * toll.kept, highest=one.highest * toll.most)
+
+
+def paired(
+    known: Sequence[Experience], weights: Sequence[float], outlook: Sequence[Outlook]
+) -> tuple[str, float, float] | None:
+    """The second method and what both kept where both ran; None unless the first kept more there."""
+    if len(outlook) < 2:
+        return None
+    first, second = outlook[0].method, outlook[1].method
+    kept: dict[tuple[str, float], dict[str, float]] = {}
+    mass = {one.place: weight for one, weight in zip(known, weights, strict=True)}
     for one in known:
-        best[one.place] = max(best.get(one.place, -math.inf), one.kept)
-    found = []
-    total = sum({one.place: weight for one, weight in zip(known, weights, strict=True)}.values())
-    for method in dict.fromkeys(one.method for one in known):
-        runs = [(one, weight) for one, weight in zip(known, weights, strict=True) if one.method == method]
-        mass = sum(weight for _, weight in runs)
-        if mass < 0.5 * total or mass == 0.0:
-            continue  # it was hardly tried on tables like this one
-        near = [one.kept for one, weight in runs if weight > 0.1] or [one.kept for one, _ in runs]
-        found.append(
-            Outlook(
-                method=method,
-                kept=sum(weight * one.kept for one, weight in runs) / mass,
-                lowest=min(near),
-                highest=max(near),
-                regret=sum(weight * (best[one.place] - one.kept) for one, weight in runs) / mass,
-                seconds=sum(weight * one.seconds for one, weight in runs) / mass,
-            )
-        )
-    return found
+        kept.setdefault(one.place, {})[one.method] = one.kept
+    both = {place: values for place, values in kept.items() if first in values and second in values}
+    total = sum(mass[place] for place in both)
+    if not total:
+        return None
+
+    def mean(name: str) -> float:
+        return float(sum(mass[place] * values[name] for place, values in both.items()) / total)
+
+    ahead = round(mean(first), 2) > round(mean(second), 2)
+    return (second, mean(first), mean(second)) if ahead else None
+
+
+def class_noise(facts: Facts) -> float:
+    """Standard deviation of the noisy count of a class."""
+    return facts.rows_per_unit / (facts.mu * math.sqrt(COUNT_SHARE))
+
+
+def enough_rows(facts: Facts, toll: estimates.Toll) -> int:
+    """From about how many rows on a fit can be of use: class counts stand out, and estimates find what they look for."""
+    return max(math.ceil(class_noise(facts) / COUNT_NOISE * facts.classes), toll.rows_needed)
 
 
 def too_little(facts: Facts) -> str:
     """Why nothing can work, if so: the noise on the count of a class is a good part of the class itself."""
     if facts.rows is None:
         return ""
-    noise = facts.rows_per_unit / (gaussian_mu(facts.epsilon, facts.delta) * math.sqrt(COUNT_SHARE))
-    size = facts.rows / facts.classes
-    if noise < 0.2 * size:
+    noise, size = class_noise(facts), facts.rows / facts.classes
+    if noise < COUNT_NOISE * size:
         return ""
     return (
         f"No method will give something useful: even the number of rows of a class is known only to +-{noise:,.0f} of about "
@@ -211,69 +215,109 @@ def too_little(facts: Facts) -> str:
     )
 
 
-def reasons(facts: Facts, outlook: Sequence[Outlook], similar: Sequence[str]) -> str:
-    """Why this method, in words: what it kept on which tables, and what stood second."""
+def not_found(facts: Facts, toll: estimates.Toll) -> str:
+    """Why nothing can work, if so: most of what the schema leaves open would not be found."""
+    if facts.rows is None or toll.kept >= USEFUL:
+        return ""
+    return (
+        f"No method will give something useful: of {toll.count} columns that are estimated, {len(toll.lost)} would not be found "
+        f"in {facts.rows:,} rows. What would help: declare bounds and categories in the schema, the label's first."
+    )
+
+
+def reasons(
+    facts: Facts,
+    outlook: Sequence[Outlook],
+    similar: Sequence[str],
+    against: tuple[str, float, float] | None,
+    use: str = LABEL,
+) -> str:
+    """Why this method, in words: what it kept on which tables where it was run, and what stood second there."""
     best = outlook[0]
     names = ", ".join(similar)
-    first = f"On the benchmark tables most like this one ({names}) it kept most of what real rows give"
-    if len(outlook) > 1:
-        behind = outlook[1]
-        first += f", {best.kept:.0%} of the gain over chance against {behind.kept:.0%} for {behind.method}"
-    assumed = (
-        ""
-        if facts.rows
-        else f" (assuming {TYPICAL_ROWS:,}; say how many rows you expect, or `rows` in the schema if it is public)"
-    )
+    first = f"On the benchmark tables most like this one on which it was run ({names}) "
+    what = "gain over chance" if use == LABEL else "dependence between columns"
+    first += f"it kept {best.kept:.0%} of the {what} that real rows give"
+    if against is not None:
+        first += f"; where {against[0]} was run too, {against[1]:.0%} against {against[2]:.0%}"
+    rows = f"{facts.rows:,} rows" if facts.rows else f"an unknown number of rows ({TYPICAL_ROWS:,} assumed)"
     second = (
         f"Compared by public facts only: {facts.columns} columns, {facts.numeric:.0%} of them numeric, "
-        f"{facts.rows or TYPICAL_ROWS:,} rows{assumed}, {_classes(facts)}, epsilon {facts.epsilon:g}"
+        f"{rows}, {_classes(facts)}, epsilon {facts.epsilon:g}"
     )
     return f"{first}. {second}."
 
 
-def expectation(facts: Facts, best: Outlook, useful: bool) -> str:
+def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll, needed: int, use: str = LABEL) -> str:
     """What to expect of this fit, in words, with what limits the guess."""
     span = (
-        f"{best.lowest:.0%} to {best.highest:.0%}" if best.highest - best.lowest >= 0.01 else f"about {best.kept:.0%}"
+        f"{best.lowest:.0%} to {min(1.0, best.highest):.0%}"
+        if best.highest - best.lowest >= 0.01
+        else f"about {best.kept:.0%}"
     )
-    told = f"Expect classifiers to keep {span} of their gain over chance (they did on those tables)"
-    if facts.classes == 1:
+    told = f"Expect classifiers to keep {span} of their gain over chance"
+    if use != LABEL:
+        told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
+    told += " (they did on those tables)" if not toll.count else f" ({toll.count} estimated columns are counted in)"
+    if facts.rows is None:
+        told = (
+            f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; `plan --rows N` says more"
+        )
+    if toll.lost:
+        told += f"; {len(toll.lost)} estimated columns would not be found, declare them"
+    if facts.classes == 1 and use == LABEL:
         told += "; those tables have a class label, this one has none, so take it as a rough guide"
     if not useful:
         told += ". That is too little to be of use: more rows or a larger epsilon would help"
+        told += "" if use == LABEL else "; models of one label may still be served (use label)"
     return told + "."
 
 
-def without_experience(facts: Facts, hopeless: str) -> Advice:
-    """A rule of thumb where no benchmark table is similar."""
-    many = facts.columns > 100 and facts.numeric > 0.5
-    method = "mean-embedding" if many else "mst"
+WORDS = {"two-way": "distance of pairs", "told-apart": "told from real", "other-targets": "other columns predicted"}
+
+
+def _measured(best: Outlook) -> str:
+    """The measures that matter for whole tables, as they were on near tables."""
+    parts = []
+    for name, word in WORDS.items():
+        if name in best.measures:
+            low, high = best.measures[name]
+            parts.append(f"{word} {low:.2f} to {high:.2f}" if high - low >= 0.005 else f"{word} about {high:.2f}")
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def without_experience(facts: Facts, hopeless: str, named: str | None, needed: int) -> Advice:
+    """A rule of thumb where no benchmark table is similar: the method for whole tables, as far as it takes so many columns."""
+    fitting = [
+        one for one in WHOLE_TABLE if one in METHODS and facts.columns <= MOST_COLUMNS.get(one, MOST_COLUMNS["mst"])
+    ]
+    method = named or (fitting[0] if fitting else "mean-embedding")
     why = (
-        "It needs one answer for all columns together, which is what many numeric columns ask for."
-        if many
-        else "It measures columns in pairs and keeps counts exact up to noise, which suits few or categorical columns."
+        "It measures columns together, which serves every use of a table."
+        if fitting
+        else "It needs one answer for all columns together, which is what many columns ask for."
     )
+    if named is not None:
+        why = "It was asked for by name."
+    unknown = "What to expect is not known; evaluate a fit on public rows of the same form first."
+    if facts.rows is None:
+        unknown = f"It works from about {needed:,} rows on. {unknown}"
     return Advice(
         method=method,
-        why=f"{why} No benchmark table is like this one ({facts.columns} columns, epsilon {facts.epsilon:g}): a rule of thumb.",
-        expect=hopeless or "What to expect is not known; evaluate a fit on public rows of the same form first.",
+        why=(
+            f"{why} No benchmark table is like this one ({facts.columns} columns, {_classes(facts)}, epsilon "
+            f"{facts.epsilon:g}): a rule of thumb."
+        ),
+        expect=hopeless or unknown,
         useful=not hopeless,
         similar=(),
         outlook=(),
+        rows_needed=needed,
+        hopeless=bool(hopeless),
     )
 
 
 def _classes(facts: Facts) -> str:
-    return "no class label" if facts.classes == 1 else f"{facts.classes} classes"
-
-
-@cache
-def shipped() -> tuple[Experience, ...]:
-    """The results that come with the package."""
-    text = resources.files("understudy").joinpath("adviser.json").read_text(encoding="utf-8")
-    return tuple(from_dict(one) for one in json.loads(text)["results"])
-
-
-def from_dict(one: Mapping[str, Any]) -> Experience:
-    """One row of the experience file."""
-    return Experience(**{**one, "facts": Facts(**one["facts"])})
+    if facts.classes == 1:
+        return "no class label"
+    return f"{facts.classes} classes" if facts.classes_declared else "a label whose classes are not declared"

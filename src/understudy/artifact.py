@@ -6,12 +6,15 @@ A model is a folder:
     plan.json             announced before the fit     ledger.json  what was charged
     certificate.json, certificate.txt, registry.yaml   the claim, for machines, people and registries
 
-Loading runs no code from the folder. `sample` needs nothing but the folder, works in constant memory and is reproducible
-with a seed (drawing rows is post-processing; its randomness is not privacy noise).
+Loading runs no code from the folder, and checks it first: whatever `certificate verify` would find (a file that is missing,
+altered or unknown, a claim that its ledger does not bear) is refused, and so are weights that are not finite. `sample` needs
+nothing but the folder, works in constant memory and is reproducible with a seed (drawing rows is post-processing; its
+randomness is not privacy noise).
 """
 
 import hashlib
 import json
+import math
 import os
 import platform
 import secrets
@@ -32,22 +35,27 @@ import pyarrow as pa
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from understudy import estimates
 from understudy.accounting import Certificate, Plan, build_certificate
+from understudy.accounting.certificate import GUARANTEE, verify
 from understudy.condition import Where, parse_where
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.files import write_atomically
+from understudy.lazy import resolve
 from understudy.measure.marginals import Marginals
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, method
 from understudy.methods.registry import generator as generator_of
+from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_json
 from understudy.schema import Codec, Schema
+from understudy.seeds import folded
 
 FORMAT = 1
 BATCH = 65_536
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A fitted generator: sample-only, with its plan, ledger and certificate."""
 
@@ -62,12 +70,31 @@ class Model:
     void_reason: str = ""
     conditional: bool = True
     marginals: Marginals | None = None
+    released: tuple[Released, ...] = ()  # tables of counts with known noise: what copies are drawn from
     history: Mapping[str, list[float]] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)  # what was released about the run itself, with its words
+    account: Mapping[str, Any] | None = None  # by which entry of the holder's account it was charged
     hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Five lines: what it is, what is guaranteed, what it holds, and what to do with it."""
+        budget, schema = self.plan.budget, self.schema
+        lost = estimates.lost(schema, self.resolved)
+        found = f"NOT FOUND: {', '.join(lost[:5])}" if lost else "all found" if schema.estimates else "none"
+        guarantee = f"epsilon {budget.epsilon:g}, delta {budget.delta:g}, protects {self.plan.unit}"
+        return "\n".join(
+            [
+                f"Model of {len(schema.columns)} columns, made by {self.method}",
+                f"  guarantee  {f'VOID: {self.void_reason}' if self.void_reason else guarantee}",
+                f"  label      {schema.label or 'none'} ({schema.label_kind})",
+                f"  estimates  {found}",
+                f"  sample(rows={self.rows:,})  save(folder)  certificate",
+            ]
+        )
 
     @property
     def codec(self) -> Codec:
+        """Between values and arrays, for the resolved schema."""
         return codec_of(self.resolved, self.conditional)
 
     @property
@@ -77,6 +104,7 @@ class Model:
 
     @property
     def certificate(self) -> Certificate:
+        """What was promised, what was charged, and whether the guarantee holds."""
         return build_certificate(
             plan=self.plan,
             ledger=self.ledger,
@@ -85,7 +113,8 @@ class Model:
             hashes=self.hashes,
             versions=versions(),
             void_reason=self.void_reason,
-            notes=[self.report["statement"]] if self.report else [],
+            notes=[*estimates.found(self.schema, self.resolved), *([self.report["statement"]] if self.report else [])],
+            account=self.account,
         )
 
     # -- sampling: post-processing, free ------------------------------------------------------------------------------
@@ -94,9 +123,18 @@ class Model:
         batches = list(self.sample_batches(self.rows if rows is None else rows, seed=seed, where=where))
         return pd.concat(batches, ignore_index=True) if len(batches) > 1 else batches[0]
 
+    def sample_polars(self, rows: int | None = None, *, seed: int | None = None, where: Where = None) -> Any:
+        """The same as a polars frame; polars must be installed."""
+        import polars
+
+        return polars.from_arrow(
+            pa.concat_tables(self.sample_arrow(self.rows if rows is None else rows, seed=seed, where=where))
+        )
+
     def sample_batches(
         self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Where = None
     ) -> Iterator[pd.DataFrame]:
+        """`sample` in batches, so that any number of rows fits into memory."""
         codec = self.codec
         for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
             yield codec.decode(encoded, classes, first_row=first)
@@ -109,13 +147,40 @@ class Model:
         for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
             yield codec.decode_arrow(encoded, classes, first_row=first)
 
+    def redrawn(self, count: int, *, seed: int | None = None) -> "Iterator[Model]":
+        """Models that could have been fitted, had the privacy noise fallen otherwise. Post-processing: costs nothing."""
+        if count < 1:
+            raise UsageError(f"copies={count} must be at least 1")
+        source, random = self.redraw_source(), np.random.default_rng(seed)
+        return (source.copy(random) for _ in range(count))
+
+    def redraw_source(self) -> Any:
+        """What draws such models, if the method can: `copy(random)`, and `resolution`: how finely it sees a column."""
+        redraw = method(self.method).redrawn
+        if not redraw:
+            raise UsageError(
+                f"copies: method {self.method!r} releases no table of counts whose noise could be drawn again (it learns from "
+                "answers in rounds); fit mst, aim or independent"
+            )
+        return resolve(redraw)(self)
+
+    def copies(self, count: int = 20, *, rows: int | None = None, seed: int | None = None) -> list[pd.DataFrame]:
+        """Stand-ins of models that could have been fitted: they differ by privacy noise, estimation and sampling.
+
+        For `understudy.infer`, which turns answers on all of them into one answer with an interval.
+        """
+        models = self.redrawn(count, seed=seed)
+        seeds = np.random.SeedSequence(seed).generate_state(count)
+        size = self.rows if rows is None else rows
+        return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
+
     def _encoded_batches(
         self, codec: Codec, rows: int, batch: int, seed: int | None, where: Where
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
         if rows < 0:
             raise UsageError(f"rows={rows} must not be negative")
         weights = self._class_weights(codec, where)
-        key = jax.random.key(secrets.randbits(32) if seed is None else seed, impl="rbg")
+        key = jax.random.key(secrets.randbits(32) if seed is None else folded(seed), impl="rbg")
         arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
         starts = range(0, max(rows, 1), batch)
         for number, first in enumerate(starts):
@@ -136,8 +201,7 @@ class Model:
     def save(self, folder: str | Path) -> Path:
         """Write the folder whole or not at all."""
         target = Path(folder)
-        if target.exists() and not is_model(target):
-            raise UsageError(f"{str(target)!r} exists and is not a model; choose another folder")
+        check_replaceable(target)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -147,7 +211,9 @@ class Model:
             self._write(scratch)
             os.chmod(scratch, 0o755)
             if target.exists():
-                shutil.rmtree(target)
+                for name in FILES:
+                    (target / name).unlink(missing_ok=True)
+                target.rmdir()
             os.replace(scratch, target)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -158,6 +224,7 @@ class Model:
         arrays = {name: np.ascontiguousarray(value) for name, value in self.weights.items()}
         if self.marginals is not None:
             arrays |= {f"marginals/{name}": np.asarray(value) for name, value in self.marginals._asdict().items()}
+        arrays |= to_arrays(self.released)
         save_file(arrays, folder / "weights.safetensors", metadata={"understudy": "weights"})
         model = {
             "understudy": "model",
@@ -171,7 +238,10 @@ class Model:
             "void_reason": self.void_reason,
             "history": dict(self.history),
             "report": dict(self.report),
+            "released": to_json(self.released),
         }
+        if self.account is not None:
+            model["account"] = dict(self.account)
         write_json(folder / "model.json", model)
         write_json(folder / "plan.json", self.plan.to_dict())
         write_json(folder / "ledger.json", dict(self.ledger))
@@ -193,6 +263,12 @@ def load(folder: str | Path) -> Model:
     path = Path(folder)
     if not path.is_dir():
         raise UsageError(f"{str(path)!r} is not a model folder")
+    failed = [finding for finding in verify(path) if not finding.ok and finding.check != GUARANTEE]
+    if failed:
+        raise UsageError(
+            f"{str(path)!r} is not the model that was certified: {failed[0].check} {failed[0].detail}; take it from its source "
+            "again ('understudy certificate verify' lists every check)"
+        )
     document = read_json(path / "model.json")
     if not isinstance(document, dict) or document.get("understudy") != "model":
         raise UsageError(f"{str(path / 'model.json')!r} does not describe an understudy model")
@@ -208,16 +284,20 @@ def load(folder: str | Path) -> Model:
         raise UsageError(f"{str(path / 'weights.safetensors')!r} cannot be read: {error}") from None
     try:
         return assemble(document, arrays, read_json(path / "plan.json"), read_json(path / "ledger.json"), path)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(f"{str(path)!r} is damaged: {type(error).__name__} while reading {error}") from None
 
 
 def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger: Any, path: Path) -> Model:
+    """A model from the parts of its folder; UsageError where they do not fit together."""
     resolved = Schema.from_dict(document["resolved"])
     codec = codec_of(resolved, document["conditional"])
     generator = generator_of(document["method"]).from_dict(document["generator"], codec)
-    weights = {name: value for name, value in arrays.items() if not name.startswith("marginals/")}
-    problem = generator.mismatch(weights)
+    weights = {name: value for name, value in arrays.items() if not name.startswith(("marginals/", PREFIX))}
+    counts = document["class_counts"]
+    problem = generator.mismatch(weights) or not_finite(arrays)
+    if len(counts) != codec.class_count or not all(math.isfinite(count) for count in counts):
+        problem = problem or f"class_counts must be {codec.class_count} numbers"
     if problem:
         raise UsageError(f"{str(path)!r} is damaged: {problem}")
     marginals = None
@@ -229,19 +309,44 @@ def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger:
         weights=weights,
         schema=Schema.from_dict(document["schema"]),
         resolved=resolved,
-        class_counts=tuple(document["class_counts"]),
+        class_counts=tuple(counts),
         plan=Plan.from_dict(plan),
         ledger=ledger,
         void_reason=document["void_reason"],
         conditional=document["conditional"],
         marginals=marginals,
+        released=from_artifact(document.get("released", ()), arrays),
         history=document["history"],
         report=document.get("report", {}),
+        account=document.get("account"),
         hashes={file.name: sha256(file) for file in sorted(path.iterdir()) if file.name in HASHED},
     )
 
 
 HASHED = ("ledger.json", "model.json", "plan.json", "weights.safetensors")
+
+
+FILES = (*HASHED, "certificate.json", "certificate.txt", "registry.yaml")  # what `save` writes, and `save` may replace
+
+
+def not_finite(arrays: Mapping[str, np.ndarray]) -> str:
+    """The first array that holds something that is no number; empty if there is none."""
+    odd = [n for n, value in sorted(arrays.items()) if value.dtype.kind == "f" and not np.isfinite(value).all()]
+    return f"{odd[0]!r} holds values that are not finite" if odd else ""
+
+
+def check_replaceable(folder: str | Path) -> None:
+    """Refuse a place that holds anything but a model of ours: whatever else stands there is not ours to delete."""
+    target = Path(folder)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise UsageError(f"{str(target)!r} exists and is not a model; choose another folder")
+    names = sorted(path.name for path in target.iterdir())
+    others = [name for name in names if name not in FILES]
+    if others or (names and not is_model(target)):
+        what = f"holds {others[0]!r}, which we did not write" if others else "exists and is not a model"
+        raise UsageError(f"{str(target)!r} {what}; move it away, or choose another folder")
 
 
 def codec_of(schema: Schema, conditional: bool) -> Codec:
@@ -250,16 +355,18 @@ def codec_of(schema: Schema, conditional: bool) -> Codec:
 
 
 def is_model(folder: Path) -> bool:
+    """Whether a folder looks like a saved model."""
     return (folder / "model.json").is_file() and (folder / "weights.safetensors").is_file()
 
 
 def shares(counts: tuple[float, ...]) -> np.ndarray:
     """Class shares from noisy counts; a class whose count came out negative keeps a sliver, so that it can still appear."""
     positive = np.maximum(np.asarray(counts, np.float64), 1e-9)
-    return positive / positive.sum()
+    return np.asarray(positive / positive.sum())
 
 
 def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that a result can depend on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -270,14 +377,17 @@ def versions() -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_json(path: Path, document: Any) -> None:
+    """A JSON file, written whole or not at all."""
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
+    """The contents of a JSON file; UsageError where it is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -10,9 +10,12 @@ people: each model's classifier earns points for the held-out rows it gets right
 
 and the choice is priced at epsilon for the held-out people. The people of the training table are not in those rows, so it
 costs them nothing more (parallel composition); whoever is in both tables pays for both, and that price is stated too.
+
+The holder's account does not know who is in which table, so there the choice adds up with the fits.
 """
 
 import json
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,12 +24,15 @@ from typing import Any
 import dp_accounting as dpa
 import numpy as np
 
+from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting import epsilon as price
+from understudy.accounting.book import Posting
 from understudy.adviser import advise
-from understudy.artifact import Model, codec_of, load, write_json
+from understudy.artifact import Model, codec_of, load, read_json, write_json
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
+from understudy.experience import LABEL
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -38,7 +44,7 @@ from understudy.schema import Schema
 CHOICE = "choice between the models"
 TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged
 TREES = 50
-RECORD, RESULT, CHOICE_LEDGER = "comparison.json", "result.json", "choice-ledger.jsonl"
+RECORD, RESULT, CHOICE_LEDGER, CHARGED = "comparison.json", "result.json", "choice-ledger.jsonl", "account.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +60,8 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
+    """What a comparison paid, and which model it chose."""
+
     epsilon: float  # all fits together, recomputed
     delta: float
     unit: str
@@ -122,10 +130,12 @@ def compare(
     real: Any = None,
     seed: int | None = None,
     progress: Callable[[dict[str, Any]], None] | None = None,
+    account: Payer | None = None,
     noise: NoiseSource | None = None,
 ) -> Comparison:
     """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again.
 
+    `account` is the holder's: charged for all fits at once before the first, and for the choice before it is made.
     `noise` is the choice's; other than the operating system's it voids the choice, and the result says so.
     """
     budget = Budget(epsilon, delta)
@@ -136,7 +146,9 @@ def compare(
     estimators, together = split(methods, schema, budget)
     folder = Path(out)
     check_same(folder, estimators, schema)
-    models = [_fit(estimator, data, schema, folder, seed, progress) for estimator in estimators]
+    payer = account_of(account)
+    receipt = None if payer is None else charge_fits(payer, estimators, schema, folder)
+    models = [_fit(estimator, data, schema, folder, seed, progress, receipt) for estimator in estimators]
     entries = tuple(entry(estimator, schema, budget, folder) for estimator in estimators)
     earlier = made_before(folder)
     if earlier is not None:
@@ -144,7 +156,7 @@ def compare(
     chosen = choice_epsilon = both = None
     source = noise or SecureNoise()
     if real is not None:
-        number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER)
+        number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER, payer)
         chosen, choice_epsilon = methods[number], price([charged], delta)
         events = [charge.event for model in models for charge in model.plan.charges]
         both = price([*events, charged], delta)
@@ -191,7 +203,26 @@ def check_same(folder: Path, estimators: Sequence[Estimator], schema: Schema) ->
     write_json(path, wanted)
 
 
-def _fit(estimator: Estimator, data: Any, schema: Schema, folder: Path, seed: int | None, progress: Any) -> Model:
+def charge_fits(payer: Account, estimators: Sequence[Estimator], schema: Schema, folder: Path) -> Receipt:
+    """One entry for all fits. Its token is in the folder before it is charged: run again, nothing is charged twice."""
+    path = folder / CHARGED
+    if not path.exists():
+        write_json(path, {"token": secrets.token_hex(16)})
+    token = str(read_json(path)["token"])
+    postings = [posting for one in estimators for posting in payer.postings(one.plan(schema), schema)]
+    names = ", ".join(estimator.method for estimator in estimators)
+    return payer.charge(f"compare {names}", postings, schema.fingerprint(), token)
+
+
+def _fit(
+    estimator: Estimator,
+    data: Any,
+    schema: Schema,
+    folder: Path,
+    seed: int | None,
+    progress: Any,
+    receipt: Receipt | None = None,
+) -> Model:
     target = folder / estimator.method
     if (target / "model.json").is_file():
         return load(target)  # paid for and finished by an earlier run
@@ -205,12 +236,16 @@ def _fit(estimator: Estimator, data: Any, schema: Schema, folder: Path, seed: in
             "folder as the record, and begin another under another name, whose cost comes on top"
         )
     estimator.seed = seed
-    return estimator.fit(data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=target).fitted
+    return estimator.fit(
+        data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=target, account=receipt
+    ).fitted
 
 
 def entry(estimator: Estimator, schema: Schema, budget: Budget, folder: Path) -> Entry:
+    """One method of a comparison: its plan, and what it is expected to keep."""
+
     def kept(epsilon: float) -> float | None:
-        known = advise(schema, epsilon=epsilon, delta=budget.delta).outlook
+        known = advise(schema, epsilon=epsilon, delta=budget.delta, use=LABEL).outlook
         return next((one.kept for one in known if one.method == estimator.method), None)
 
     return Entry(
@@ -223,7 +258,13 @@ def entry(estimator: Estimator, schema: Schema, budget: Budget, folder: Path) ->
 
 
 def choose(
-    models: Sequence[Model], real: Any, schema: Schema, budget: Budget, noise: NoiseSource, record: Path
+    models: Sequence[Model],
+    real: Any,
+    schema: Schema,
+    budget: Budget,
+    noise: NoiseSource,
+    record: Path,
+    payer: Account | None = None,
 ) -> tuple[int, dpa.DpEvent]:
     """The model whose classifier does best on held-out rows, by a paid choice, and the event it cost."""
     resolved = models[0].resolved
@@ -238,6 +279,8 @@ def choose(
         parameters={},
         notes=(),
     )
+    if payer is not None:
+        payer.charge(CHOICE, [Posting(CHOICE, question.event)], plan.fingerprint())
     ledger = Ledger(plan, record)  # on disk: a second choice after a crash would have to be paid again, and is refused
     curator = Curator(PrivateTable(real, schema), schema, ledger, noise)
     curator.adopt(codec_of(resolved, True))

@@ -20,11 +20,17 @@ Info = dict[str, Float[Array, ""]]  # looked at, never carried; computed from re
 class Generator(Protocol):
     """Ask and learn. Implementations are frozen dataclasses of public settings; all functions are pure."""
 
-    def init(self, key: PRNGKeyArray, hints: Hints) -> State: ...
+    def init(self, key: PRNGKeyArray, hints: Hints) -> State:
+        """The state before the first round, from released values."""
+        ...
 
-    def query(self, state: State, key: PRNGKeyArray) -> Query: ...
+    def query(self, state: State, key: PRNGKeyArray) -> Query:
+        """What is asked in the next round: a function of the state alone."""
+        ...
 
-    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]: ...
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """The state after an answer, and figures to look at."""
+        ...
 
     def sampler(self, state: State) -> dict[str, Array]:
         """The part of the state that the artifact keeps: what `sample` needs, by name."""
@@ -32,7 +38,9 @@ class Generator(Protocol):
 
     def sample(
         self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
-    ) -> Float[Array, "rows width"]: ...
+    ) -> Float[Array, "rows width"]:
+        """Encoded rows, one of each class asked for."""
+        ...
 
     def to_dict(self) -> dict[str, Any]:
         """Settings for the artifact; `from_dict(settings, codec)` is the way back."""

@@ -11,11 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from understudy.account import Payer
 from understudy.accounting import Certificate, Plan
 from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.plan import make_plan
+from understudy.progress import FitProgress, watched
 from understudy.recipe import Recipe
 from understudy.schema import Schema
 
@@ -37,19 +39,31 @@ class Estimator(Recipe):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         out: str | Path | None = None,
+        account: Payer | None = None,
     ) -> "Estimator":
-        """Fit on a frame or a file. Returns self; the fitted model is `model_`, and is saved to `out` if that is given."""
-        self.model_: Model = fit(self, data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=out)
+        """Fit on a frame or a file. Returns self; the fitted model is `model_`, and is saved to `out` if that is given.
+
+        Terminals and notebooks see a bar with what is spent; `progress` gets the same events as dictionaries instead.
+        `account` names the holder's account (`understudy.account`), which is charged before anything is released.
+        """
+        with FitProgress(self.epsilon, quiet=progress is not None or not watched()) as shown:
+            heard = progress or shown
+            self.model_: Model = fit(
+                self, data, schema, progress=heard, checkpoint=checkpoint, resume=resume, out=out, account=account
+            )
+        self.polars_ = type(data).__module__.split(".")[0] == "polars"
         return self
 
     @property
     def fitted(self) -> Model:
+        """The model; UsageError before `fit`."""
         if not hasattr(self, "model_"):
             raise UsageError(f"this {type(self).__name__} is not fitted yet; call fit(data, schema) first")
         return self.model_
 
     @property
     def certificate(self) -> Certificate:
+        """Of the fitted model."""
         return self.fitted.certificate
 
     @property
@@ -57,16 +71,23 @@ class Estimator(Recipe):
         """Figures of every round, computed from released values only."""
         return self.fitted.history
 
-    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Any = None) -> pd.DataFrame:
-        return self.fitted.sample(rows, seed=seed, where=where)
+    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Any = None) -> Any:
+        """A stand-in as a pandas frame, or as a polars one if it was fitted on polars."""
+        model = self.fitted
+        if getattr(self, "polars_", False):
+            return model.sample_polars(rows, seed=seed, where=where)
+        return model.sample(rows, seed=seed, where=where)
 
     def sample_batches(
         self, rows: int, batch: int = 65_536, *, seed: int | None = None, where: Any = None
     ) -> Iterator[pd.DataFrame]:
+        """The same in batches."""
         return self.fitted.sample_batches(rows, batch, seed=seed, where=where)
 
-    def fit_sample(self, data: Any, schema: Schema, rows: int | None = None) -> pd.DataFrame:
+    def fit_sample(self, data: Any, schema: Schema, rows: int | None = None) -> Any:
+        """Fit, then sample: by default as many rows as were released."""
         return self.fit(data, schema).sample(rows)
 
     def save(self, folder: str | Path) -> Path:
+        """Write the fitted model into a folder."""
         return self.fitted.save(folder)

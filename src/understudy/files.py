@@ -2,11 +2,17 @@
 
 The contents go to a neighbour with a name of its own, reach the disk, and replace the file in one step; of two writers of
 one file the last one wins, and they do not mix. What goes wrong is raised with the name of the file that was asked for.
+Folders that take long to make have one writer at a time (`alone`).
 """
 
+import contextlib
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+
+from understudy.errors import UsageError
 
 ORDINARY = 0o666  # less the user's umask, as `open` makes files
 
@@ -28,3 +34,34 @@ def write_atomically(path: str | Path, content: str | bytes, *, mode: int = ORDI
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+@contextlib.contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """Nobody else makes `path` meanwhile: a lock on a hidden file beside it, given back by the system if we are killed.
+
+    UsageError if somebody is at it. Where a file system knows no locks, nothing is locked.
+    """
+    target = Path(os.path.abspath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    place = target.with_name(f".{target.name[:80]}.lock")
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise UsageError(
+                f"another fit is writing to {str(path)!r}; nothing was spent. Wait for it, or choose another folder"
+            ) from None
+        except OSError:
+            break  # no locks here
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(place).st_ino == os.fstat(descriptor).st_ino:
+                break
+        os.close(descriptor)  # whoever held it before has just removed it
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The only training loop: a generator and a curator talk, chunk by chunk.
+"""The only training loop: a generator and a curator talk, chunk by chunk. Audits and traces run it too.
 
     plan  ->  estimates  ->  class histogram  ->  the method's own first questions  ->  rounds  ->  model
 
@@ -6,30 +6,52 @@ Every step goes through the curator, which charges the ledger before it answers.
 round, epsilon, the generator's own figures) are public values or functions of released ones.
 """
 
+import contextlib
 import platform
 import secrets
+import sys
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from understudy import __version__
+from understudy import __version__, estimates, parallel
+from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
+from understudy.accounting.book import Posting
 from understudy.artifact import Model, codec_of
+from understudy.conversation import Generator, State
 from understudy.errors import UsageError
-from understudy.plan import already_paid, estimate_question, make_plan
-from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise
+from understudy.files import alone
+from understudy.plan import already_paid, make_plan
+from understudy.private import Curator, NoiseSource, PrivateTable, Release, SecureNoise, same_table
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.units import clear_private_files
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
+from understudy.seeds import folded
 
+
+class _Callable(types.ModuleType):
+    """`understudy.fit` is a module and, at the surface, a verb: `us.fit(data, schema, epsilon=1.0)`."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        from understudy.easy import fit
+
+        return fit(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Callable
+History = dict[str, list[Any]]  # what the generator wrote down, round by round
 CHUNKS = 12  # progress, checkpoints and Ctrl-C happen between chunks
 
 
@@ -45,6 +67,7 @@ class Progress:
     priced: tuple[str, float] = ("", 0.0)  # the ledger's head, and what it had charged by then
 
     def tell(self, stage: str, done: int = 0, **figures: Any) -> None:
+        """Where the fit is, with figures that are public or released."""
         if self.callback is None:
             return
         elapsed = time.monotonic() - self.started
@@ -64,6 +87,7 @@ class Progress:
         self.tell("question", purpose=purpose, share=share)
 
     def share(self, stage: str) -> Callable[[float], None]:
+        """A function that tells which share of a stage is done."""
         return lambda share: self.tell(stage, share=share)
 
 
@@ -76,20 +100,56 @@ def fit(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     out: str | Path | None = None,
+    account: Payer | None = None,
     noise: NoiseSource | None = None,
 ) -> Model:
     """Fit `recipe` on a frame or file. `noise` other than the operating system's voids the certificate.
 
-    With `out` the model is saved before the checkpoint goes, so that a full disk does not lose a fit that was paid for.
+    With `out` the model is saved before the checkpoint goes, so that a full disk does not lose a fit that was paid for;
+    a second fit into the same folder is refused while the first one runs, before it spends anything.
+    `account` is charged when the table was found and before anything is released; a resumed fit is not charged again.
     """
-    noise = noise or SecureNoise()
+    if noise is None and parallel.in_worker():
+        raise UsageError(
+            "a fit was started inside a worker process, where it would spend its budget once more for each worker; fit in the "
+            "main process"
+        )
+    store = Checkpoint(checkpoint) if checkpoint is not None else None
+    with contextlib.ExitStack() as held:
+        if out is not None:
+            held.enter_context(alone(out))
+        if store is not None:
+            held.enter_context(store.held())
+        return fit_alone(recipe, data, schema, progress, store, resume, out, noise or SecureNoise(), account)
+
+
+def fit_alone(
+    recipe: Recipe,
+    data: Any,
+    schema: Schema,
+    progress: Callable[[dict[str, Any]], None] | None,
+    store: Checkpoint | None,
+    resume: bool,
+    out: str | Path | None,
+    noise: NoiseSource,
+    account: Payer | None,
+) -> Model:
+    """`fit`, by whoever has the checkpoint's folder to itself."""
     plan = make_plan(recipe, schema)
     told = Progress(progress, plan)
     told.tell("plan")
-    store = Checkpoint(checkpoint) if checkpoint is not None else None
+    payer = account_of(account)
     if store is not None:
         clear_private_files(store.folder)  # of a fit that was killed
     record = resumable(store, plan, schema, resume)
+    if record is not None and store is not None and same_table.differs(data, schema, record["table"]):
+        raise UsageError(
+            f"the checkpoint in {str(store.folder)!r} was begun with another table; resume=True goes on only with the same file"
+        )
+    receipt = account if isinstance(account, Receipt) else earlier_receipt(record)
+    postings = () if payer is None else payer.postings(plan, schema)
+    if payer is not None and receipt is None:
+        payer.check(postings)
     table: PrivateTable | None = None
     if record is None:
         told.tell("read")
@@ -97,12 +157,17 @@ def fit(
         seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
         if store is not None:
             store.create(plan.budget.delta)
+        if payer is not None:
+            receipt = pay(payer, postings, plan, store)
         table.open(None if store is None else store.folder, told=told.share("read"))
         ledger = Ledger(plan, store.ledger_path if store else None)
         curator = Curator(table, schema, ledger, noise, told=told.passes)
     else:
         seed = record["seed"]
         assert store is not None
+        if payer is not None:  # the same entry, or a new one if the fit was begun without an account
+            token = "" if receipt is None else receipt.token
+            receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
         curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
     told.ledger = ledger
@@ -110,8 +175,7 @@ def fit(
         told.tell("estimate")
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
         key_init, key_rounds = jax.random.split(public_key(seed))
-        state = strongly_typed(jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints)))
-        history: dict[str, list[float]] = {}
+        state, history = first_state(opening.generator, key_init, opening.hints), History()
         report: dict[str, Any] = {}
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism).value
@@ -122,8 +186,18 @@ def fit(
                 state, history = saved.restore(conversation, state)
             elif saved is not None:
                 started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
+                started["table"] = same_table.seal(data, schema)
+                started["account"] = None if receipt is None else receipt.to_dict()
                 saved.save_once(conversation, started | fingerprint(plan, schema))
-            state, history = talk(opening, conversation, state, key_rounds, saved, told, history)
+            state, history = talk(
+                opening,
+                conversation,
+                state,
+                key_rounds,
+                save=None if saved is None else partial(saved.save_state, conversation),
+                told=lambda done, figures: told.tell("rounds", done, figures=figures),
+                history=history,
+            )
             report = conversation.conclude().value
         told.tell("finish", told.rounds)
         model = Model(
@@ -138,8 +212,10 @@ def fit(
             void_reason=(record or {}).get("void_reason") or noise.void_reason or plan.void_reason,
             conditional=recipe.conditional(schema),
             marginals=opening.marginals,
+            released=opening.released,
             history=history,
             report=report,
+            account=None if receipt is None else receipt.to_dict(),
         )
     finally:
         ledger.close()
@@ -152,6 +228,22 @@ def fit(
     return model
 
 
+def pay(payer: Account, postings: Sequence[Posting], plan: Plan, store: Checkpoint | None) -> Receipt:
+    """Charge the account; refused, the fit leaves nothing behind."""
+    try:
+        return payer.charge(f"fit {plan.method}", postings, plan.fingerprint())
+    except BaseException:
+        if store is not None:
+            store.remove()
+        raise
+
+
+def earlier_receipt(record: dict[str, Any] | None) -> Receipt | None:
+    """Of a fit that is resumed: by which entry it was charged when it began."""
+    found = (record or {}).get("account")
+    return None if found is None else Receipt.from_dict(found)
+
+
 def open_conversation(
     recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, told: Progress
 ) -> tuple[Schema, np.ndarray, Opening]:
@@ -161,7 +253,7 @@ def open_conversation(
         curator.enter(charge.purpose, charge.event)
     found = {}
     for group in schema.estimates:
-        question = estimate_question(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])
+        question = estimates.question(schema, group, plan.budget.delta, multiplier[f"estimate {group}"])
         value = curator.ask(f"estimate {group}", question).value
         found[group] = Bounds(*value) if isinstance(question, ColumnBounds) else value
     resolved = schema.with_estimates(found)
@@ -176,33 +268,70 @@ def open_conversation(
     return resolved, counts, recipe.begin(curator, codec, counts, plan)
 
 
+@runtime_checkable
+class Rounds(Protocol):
+    """A conversation, or many side by side: what the loop needs of it."""
+
+    @property
+    def done(self) -> int:
+        """Rounds that are over."""
+        ...
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a stopping rule of its own says so."""
+        ...
+
+    def prepare(self, rounds: int) -> None:
+        """Draw the noise of the next rounds."""
+        ...
+
+    def advance(self, generator: Generator, state: State, key: Any, /) -> Release[tuple[State, Any]]:
+        """Charge and run the prepared rounds."""
+        ...
+
+
 def talk(
     opening: Opening,
-    conversation: Conversation,
-    state: Any,
-    key: Any,
-    store: Checkpoint | None,
-    told: Progress,
-    history: dict[str, list[float]],
-) -> tuple[Any, dict[str, list[float]]]:
-    """The rounds. Interrupted anywhere, it goes on from the last checkpoint with the same noise."""
-    chunk = -(-opening.rounds // CHUNKS)
+    conversation: Rounds,
+    state: State,
+    key: Array,
+    *,
+    save: Callable[[State, History], None] | None = None,
+    told: Callable[[int, Mapping[str, Any]], None] | None = None,
+    history: History | None = None,
+    chunks: int = CHUNKS,
+) -> tuple[State, History]:
+    """The rounds of every fit, shadow fit and trace. `save` is called before a chunk is charged and run: interrupted anywhere,
+    a fit goes on from there with the same noise. `told` hears the rounds done and the generator's own figures.
+    """
+    history = {} if history is None else history
+    chunk = getattr(opening.mechanism, "rounds_at_once", 0) or -(-opening.rounds // chunks)
     while conversation.done < opening.rounds and not conversation.exhausted:
         conversation.prepare(min(chunk, opening.rounds - conversation.done))
-        if store is not None:
-            store.save_state(conversation, state, history)
-        key_chunk = jax.random.fold_in(key, conversation.done)
-        state, info = conversation.advance(opening.generator, state, key_chunk).value
+        if save is not None:
+            save(state, history)
+        state, info = conversation.advance(opening.generator, state, fold_in(key, conversation.done)).value
         for name, values in info.items():
-            history.setdefault(name, []).extend(np.asarray(values, float).tolist())
-        last = {name: values[-1] for name, values in history.items()}
-        told.tell("rounds", conversation.done, figures=last)
+            history.setdefault(name, []).extend(np.asarray(values, float).T.tolist())
+        if told is not None:
+            told(conversation.done, {name: values[-1] for name, values in history.items()})
     return state, history
+
+
+def fold_in(key: Array, done: int) -> Array:
+    """The key of the next chunk: of one conversation, or of each of many."""
+    return jax.random.fold_in(key, done) if key.ndim == 0 else jax.vmap(jax.random.fold_in, (0, None))(key, done)
+
+
+def first_state(generator: Generator, key: PRNGKeyArray, hints: Any) -> State:
+    """Where the generator starts: initial weights, and what was released."""
+    return strongly_typed(jax.jit(generator.init)(key, as_arrays(hints)))
 
 
 def public_key(seed: int) -> Any:
     """Key of public randomness: initial weights, latent noise. XLA's own generator compiles and runs faster than Threefry."""
-    return jax.random.key(seed, impl="rbg")
+    return jax.random.key(folded(seed), impl="rbg")
 
 
 def strongly_typed(state: Any) -> Any:
@@ -211,6 +340,7 @@ def strongly_typed(state: Any) -> Any:
 
 
 def as_arrays(hints: Any) -> Any:
+    """Released values as 32-bit arrays."""
     return jax.tree.map(lambda value: np.asarray(value, np.float32), hints)
 
 

@@ -8,10 +8,12 @@ the schema that is drafted, and every plan made from it contains that charge.
 """
 
 import os
+import secrets
 from collections.abc import Sequence
 
 import dp_accounting as dpa
 
+from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
@@ -34,11 +36,13 @@ def find_kinds(
     unit: str | None = None,
     max_rows: int = 1,
     ledger: str | os.PathLike[str] | None = None,
+    account: Payer | None = None,
     noise: NoiseSource | None = None,
 ) -> FoundKinds:
     """Kinds of the columns `names` (all but the unit) of a CSV file, for `draft(found=...)`.
 
     `ledger` names a file that must not exist yet: the charge is in it before a row is read, and stays whatever happens.
+    `account` is the holder's, charged likewise; the draft names this vote, so that fits from it are not charged for it again.
     `noise` other than the operating system's is for tests.
     """
     budget = Budget(epsilon, delta)
@@ -67,12 +71,15 @@ def find_kinds(
         unit="one row" if unit is None else f"all rows that share a value of column {unit!r}, at most {max_rows} rows",
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
+    release, payer = secrets.token_hex(8), account_of(account)
     try:
+        if payer is not None:
+            payer.charge(KINDS, payer.book.postings_of(plan, unit, release=release), plan.fingerprint())
         with Ledger(plan, ledger) as record:
             votes = Curator(table, schema, record, noise or SecureNoise()).ask(KINDS, question).value
     finally:
         table.close()
-    paid = PaidKinds(sigma=sigma, epsilon=epsilon, delta=delta, columns=len(asked), unit=unit)
+    paid = PaidKinds(sigma=sigma, epsilon=epsilon, delta=delta, columns=len(asked), unit=unit, release=release)
     return FoundKinds(
         kinds=estimate_kinds(votes, sigma, asked, max_rows),
         gaps=estimate_gaps(votes, sigma, asked, max_rows),

@@ -28,6 +28,7 @@ Progress = Callable[[int, int, str], None]  # finished tasks, all tasks, label o
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL_SECONDS = 0.2
+_WORKER = "UNDERSTUDY_WORKER"  # set in our worker processes
 
 
 class Cancelled(RuntimeError):
@@ -37,6 +38,11 @@ class Cancelled(RuntimeError):
 def cores() -> int:
     """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_worker() -> bool:
+    """Whether this process is a worker of ours."""
+    return _WORKER in os.environ
 
 
 def run(
@@ -85,7 +91,9 @@ def _in_processes(
         context=get_context("loky"),  # of loky's contexts the one that does not import the main module
         initializer=signal.signal,  # Ctrl-C is the parent's to handle
         initargs=(signal.SIGINT, signal.SIG_IGN),
-        env=dict.fromkeys(_THREADS, "1"),  # many workers with many threads each would fight for the same cores
+        env=dict.fromkeys(
+            (*_THREADS, _WORKER), "1"
+        ),  # many workers with many threads each would fight for the same cores
     )
     done_count = 0
     try:

@@ -7,20 +7,19 @@ before (kinds of columns that were found privately) is a fixed charge beside the
 """
 
 import math
-from collections.abc import Mapping
 from functools import partial
 
 import dp_accounting as dpa
 
+from understudy import estimates
 from understudy.accounting import Budget, Charge, Plan, noise_scale, prior
 from understudy.accounting import epsilon as price
 from understudy.errors import UsageError
-from understudy.questions import ColumnBounds, ColumnCategories
 from understudy.recipe import Announced, Recipe
 from understudy.schema import Schema
 
-THRESHOLD_DELTA = 0.1  # share of delta that private categories may use, all together
 LARGEST_NOISE = 1e6  # noise multiplier of one answer; beyond it answers are noise alone and leave 32-bit integers
+LARGEST_DELTA = 1e-3  # without a public number of rows: one in a thousand is too much for any table worth protecting
 HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
 
 
@@ -35,6 +34,7 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
     charges = paid + tuple(Charge(release.purpose, release.event(z), release.detail) for release, z in calibrated)
     noise = {release.purpose: z for release, z in calibrated}
     settings = recipe.settings(schema, rows or schema.rows)
+    settings["estimate_share"] = estimates.share(recipe.estimate_share, schema)
     return Plan(
         method=recipe.method,
         budget=budget,
@@ -42,12 +42,25 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
         charges=charges + recipe.unpriced(),
         parameters={"settings": settings, "noise": noise},
         notes=(
+            *delta_notes(budget, rows or schema.rows),
             *recipe.advice(schema, settings, noise, rows or schema.rows),
-            *estimate_notes(schema, budget.delta, noise),
+            *estimates.notes(schema, budget.delta, noise, rows or schema.rows),
         ),
         valid=not recipe.void_reason,
         void_reason=recipe.void_reason,
     )
+
+
+def delta_notes(budget: Budget, rows: int | None) -> list[str]:
+    """Delta is the chance that the guarantee fails: above 1 / rows it allows to publish somebody's row outright."""
+    limit = LARGEST_DELTA if rows is None else min(LARGEST_DELTA, 1.0 / rows)
+    if budget.delta <= limit:
+        return []
+    why = f"more than one in {rows:,} rows" if rows is not None and budget.delta > 1.0 / rows else "far too large"
+    return [
+        f"LARGE DELTA: {budget.delta:g} is {why}; a method that publishes whole rows with that probability would pass. "
+        "Take a delta well below 1 / rows"
+    ]
 
 
 def already_paid(schema: Schema, budget: Budget) -> tuple[Charge, ...]:
@@ -81,6 +94,7 @@ def common_factor(announced: list[Announced], budget: Budget, paid: tuple[Charge
 
 
 def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announced, float]]:
+    """The noise multiplier of every release, for a common factor."""
     total = sum(release.weight for release in announced)
     return [(release, factor * math.sqrt(release.answers * total / release.weight)) for release in announced]
 
@@ -88,61 +102,25 @@ def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announc
 def preparation(recipe: Recipe, schema: Schema, budget: Budget) -> list[Announced]:
     """What every method pays first: the schema's estimates, and the class histogram or the row count."""
     groups = schema.estimates
-    if groups and not 0.0 < recipe.estimate_share < 0.8:
-        raise UsageError(
-            f"estimate_share={recipe.estimate_share} must lie between 0 and 0.8: the schema's estimates are paid from "
-            "it, and the rest must be left to learn from"
-        )
+    weights = estimates.weights(schema, estimates.share(recipe.estimate_share, schema))
     releases = []
     for group, columns in groups.items():
         what = "categories" if columns[0].kind == "categorical" else "bounds"
         detail = f"{what} of {len(columns)} column{'s' if len(columns) > 1 else ''}"
-        event = partial(estimate_event, schema, group, budget.delta)
-        releases.append(Announced(f"estimate {group}", recipe.estimate_share / len(groups), event, detail=detail))
+        event = partial(estimates.event, schema, group, budget.delta)
+        releases.append(Announced(f"estimate {group}", weights[group], event, detail=detail))
     if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
         what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
         releases.append(Announced("class histogram", HISTOGRAM_WEIGHT, dpa.GaussianDpEvent, detail=what))
     return releases
 
 
-def estimate_question(schema: Schema, group: str, delta: float, z: float) -> ColumnBounds | ColumnCategories:
-    """The question that finds one group's bounds or categories, with noise multiplier `z`."""
-    columns, rows = schema.estimates[group], schema.max_rows_per_unit
-    names = tuple(column.name for column in columns)
-    if columns[0].kind == "categorical":
-        lists = sum(members[0].kind == "categorical" for members in schema.estimates.values())
-        return ColumnCategories(names, z, THRESHOLD_DELTA * delta / lists, rows)
-    whole = all(column.kind == "integer" for column in columns)
-    return ColumnBounds(names, z, rows, datetimes=columns[0].kind == "datetime", whole=whole)
-
-
-def estimate_event(schema: Schema, group: str, delta: float, z: float) -> dpa.DpEvent:
-    return estimate_question(schema, group, delta, z).event
-
-
-def estimate_notes(schema: Schema, delta: float, noise: Mapping[str, float]) -> list[str]:
-    """From how many values on an estimate sees something: what is rarer is given up, and a small table loses much."""
-    asked = [estimate_question(schema, group, delta, noise[f"estimate {group}"]) for group in schema.estimates]
-    cells = [question.threshold for question in asked if isinstance(question, ColumnBounds)]
-    lists = [question.threshold for question in asked if isinstance(question, ColumnCategories)]
-    notes = []
-    if cells:
-        notes.append(
-            f"estimated bounds see a range of values (a to 1.4 a; a year) from about {max(cells):,.0f} values in it on and clamp "
-            "what lies beyond; bounds that you know are better and free"
-        )
-    if lists:
-        notes.append(
-            f"estimated categories are seen from about {max(lists):,} units on, rarer ones are lost; a list that you know is "
-            "better and free"
-        )
-    return notes
-
-
 def describe_unit(schema: Schema) -> str:
+    """Who is protected, in words."""
     if schema.unit is None:
         return "one row"
+    outside = "" if schema.people is None else f"; only {schema.people} are in it, rows of others are left out"
     return (
         f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows "
-        "(rows without a value there are left out)"
+        f"(rows without a value there are left out{outside})"
     )

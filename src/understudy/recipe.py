@@ -5,6 +5,7 @@ only) and, once the plan has their noise, its first questions and who talks to w
 (`plan.py`, `fit.py`) know methods by this face alone; users see them through `estimator.py`.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,8 +18,23 @@ from understudy.accounting import Budget, Charge, Plan
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.measure.marginals import Marginals
+from understudy.options import described
 from understudy.private import Curator, Mechanism
+from understudy.released import Released
 from understudy.schema import Codec, Schema
+
+# What a method is written with: files of methods take the curator's and the mechanisms' types from here, and import from the wall
+# only the mechanism that answers them.
+__all__ = [
+    "Announced",
+    "Curator",
+    "Mechanism",
+    "Opening",
+    "Recipe",
+    "check_choice",
+    "check_counts",
+    "check_positive",
+]
 
 
 class Announced(NamedTuple):
@@ -44,19 +60,32 @@ class Opening(NamedTuple):
     mechanism: Mechanism | None = None  # None: nothing is asked beyond what `begin` asked
     rounds: int = 0
     marginals: Marginals | None = None  # released; generated rows go back through them
+    released: tuple[Released, ...] = ()  # tables of counts with known noise, kept so that copies can be drawn
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Recipe(BaseEstimator):
-    """Options common to all methods. `epsilon` is the total of the whole fit; `seed` steers public randomness only."""
+class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Options common to all methods.
+
+    `epsilon` is the total of the whole fit and `delta` its failure probability; `seed` steers public randomness only.
+    `estimate_share` is the share of the squared loss for bounds and categories that the schema leaves open (None: it
+    grows with the square root of their number, see `plan.estimate_share`).
+    """
 
     method: ClassVar[str]
+    redrawn: ClassVar[str] = ""  # `module:name` of what draws copies of a fitted model; empty: it cannot be done
     private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 
     epsilon: float = 1.0
     delta: float = 1e-5
     seed: int | None = None
-    estimate_share: float = 0.1
+    estimate_share: float | None = None
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        text = inspect.cleandoc(vars(cls).get("__doc__") or f"The method {getattr(cls, 'method', '')!r}.")
+        if "Options\n" not in text:
+            cls.__doc__ = f"{text}\n\n{described(cls)}"
 
     def announce(self, schema: Schema) -> list[Announced]:
         """The releases this method asks for, besides the schema's estimates and the class histogram."""
@@ -99,12 +128,14 @@ class Recipe(BaseEstimator):
 
 
 def check_positive(**options: Any) -> None:
+    """UsageError for options that are no positive number."""
     for name, value in options.items():
         if not (isinstance(value, (int, float)) and 0 < value < math.inf):
             raise UsageError(f"{name}={value} must be a number greater than 0")
 
 
 def check_counts(**options: Any) -> None:
+    """UsageError for options that are no positive whole number."""
     check_positive(**options)
     for name, value in options.items():
         if value != int(value):
@@ -112,6 +143,7 @@ def check_counts(**options: Any) -> None:
 
 
 def check_choice(**options: tuple[Any, tuple[Any, ...]]) -> None:
+    """UsageError for options that are none of the allowed values."""
     for name, (value, allowed) in options.items():
         if value not in allowed:
             raise UsageError(f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}")

@@ -2,13 +2,15 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 
 from benchmarks.experience import collect, write
-from understudy.adviser import Experience, Facts, advise, facts_of, from_dict, nearness, outlooks, shipped
+from understudy.adviser import WHOLE_TABLE, advise, facts_of, recommend
 from understudy.errors import UsageError
+from understudy.experience import Experience, Facts, from_dict, nearness, outlooks, shipped, whole_kept
 from understudy.methods.registry import METHODS
 from understudy.schema import Column, Schema
 
@@ -19,7 +21,7 @@ def schema_with(numeric: int = 5, categorical: int = 5, *, label: str | None = "
     return Schema(columns=(*columns, Column(name="y", kind="categorical", categories=(0, 1))), label=label, **more)
 
 
-def seen(title: str, method: str, score: float, **changes) -> Experience:
+def seen(title: str, method: str, score: float, use: str = "everything", **changes) -> Experience:
     facts = facts_of(schema_with(), 1.0, 1e-5, 10_000)
     return Experience(
         title=title,
@@ -32,6 +34,7 @@ def seen(title: str, method: str, score: float, **changes) -> Experience:
         real=0.9,
         chance=0.5,
         seconds=5.0,
+        use=use,
     )
 
 
@@ -78,6 +81,7 @@ def test_no_similar_table_gives_a_rule_of_thumb_and_says_so():
     assert advice.method in METHODS
     assert "rule of thumb" in advice.why
     assert not advice.similar
+    assert advice.method in WHOLE_TABLE
     assert advise(schema_with(500, 0), epsilon=1.0, experience=known).method == "mean-embedding"
 
 
@@ -150,3 +154,119 @@ def test_results_files_become_experience(tmp_path):
 def test_no_results_is_said(tmp_path):
     with pytest.raises(UsageError, match="no full results"):
         write(tmp_path, tmp_path / "adviser.json")
+
+
+def test_only_tables_on_which_the_method_was_run_are_cited():
+    known = [seen("here", "a", 0.85), seen("here", "b", 0.7), seen("elsewhere", "b", 0.7)]
+    advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
+    assert (advice.method, advice.similar) == ("a", ("here",))
+    assert "here" in advice.why and "elsewhere" not in advice.why
+    assert "against 50%" in advice.why
+
+
+def test_a_method_that_kept_less_is_never_said_to_have_kept_most():
+    """`a` has no regret on the hard table, `b` ran on an easy one besides: their plain means are no comparison."""
+    known = [seen("hard", "a", 0.7), seen("hard", "b", 0.69), seen("easy", "b", 0.9), seen("easy", "c", 0.9)]
+    for rows in (10_000, 9_000):
+        advice = advise(schema_with(), epsilon=1.0, rows=rows, experience=known)
+        assert "kept most" not in advice.why
+        for share, other in re.findall(r"(\d+)% against (\d+)%", advice.why):
+            assert int(share) > int(other)
+
+
+def test_classes_that_are_not_declared_are_not_called_two():
+    columns = (
+        Column(name="a", kind="continuous", lower=0, upper=1),
+        Column(name="y", kind="categorical", estimate="y"),
+    )
+    advice = advise(Schema(columns=columns, label="y"), epsilon=1.0, rows=10_000, use="label")
+    assert "2 classes" not in advice.why and "not declared" in advice.why
+    eight = Column(name="y", kind="categorical", categories=tuple("abcdefgh"))
+    advice = advise(Schema(columns=(columns[0], eight), label="y"), epsilon=1.0, rows=10_000, use="label")
+    assert "8 classes" in advice.why
+
+
+def test_a_named_method_is_judged_by_its_own_results():
+    known = [seen("t", "a", 0.85), seen("t", "b", 0.6)]
+    assert advise(schema_with(), epsilon=1.0, rows=10_000, experience=known, method="b").outlook[0].kept < 0.3
+    asked = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known, method="gan")
+    assert asked.method == "gan" and "not known" in asked.expect
+
+
+def test_uses_have_results_of_their_own():
+    """Best for the label, second for everything: the adviser follows the use."""
+    known = [seen("t", "a", 0.9, "label"), seen("t", "b", 0.7, "label"), seen("t", "a", 0.6), seen("t", "b", 0.8)]
+    chosen = {
+        use: advise(schema_with(), epsilon=1.0, rows=10_000, experience=known, use=use)
+        for use in ("everything", "label", "counts")
+    }
+    assert (chosen["everything"].method, chosen["label"].method) == ("b", "a")
+    assert "dependence between columns" in chosen["everything"].why and "gain over chance" in chosen["label"].why
+    assert "No benchmark table" in chosen["counts"].why
+    with pytest.raises(UsageError, match="use: 'nothing'"):
+        advise(schema_with(), epsilon=1.0, use="nothing")
+
+
+def test_the_measures_of_near_tables_are_forecast():
+    known = [
+        replace(seen("t", "a", 0.8), measures={"two-way": 0.03, "told-apart": 0.7}),
+        replace(seen("u", "a", 0.7), measures={"two-way": 0.05, "told-apart": 0.7}),
+    ]
+    advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
+    assert "distance of pairs 0.03 to 0.05" in advice.expect and "told from real about 0.70" in advice.expect
+    assert advice.outlook[0].measures["two-way"] == (0.03, 0.05)
+
+
+def test_few_relations_kept_is_said_but_a_label_may_still_be_served():
+    known = [seen("t", "a", 0.51), seen("t", "a", 0.85, "label")]
+    advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
+    assert advice.useful and "too little" in advice.expect and "use label" in advice.expect
+    bare = advise(schema_with(label=None), epsilon=1.0, rows=10_000, experience=known)
+    assert not bare.useful
+
+
+def test_a_named_method_without_whole_table_results_is_judged_by_the_label():
+    known = [seen("t", "a", 0.85), seen("t", "b", 0.8, "label")]
+    advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known, method="b")
+    assert advice.outlook[0].kept == pytest.approx(0.75) and "gain over chance" in advice.why
+
+
+def test_share_of_dependence_by_hand():
+    independent = {
+        "two-way": 0.1,
+        "three-way": 0.2,
+        "query": 0.1,
+        "association": 0.1,
+        "told-apart": 0.9,
+        "other-targets": 0.0,
+    }
+    figures = {
+        "two-way": 0.05,
+        "three-way": 0.3,
+        "query": 0.0,
+        "association": None,
+        "told-apart": 0.6,
+        "other-targets": 0.8,
+    }
+    assert whole_kept("counts", figures, independent) == pytest.approx((0.5 + 0.0 + 1.0) / 3)
+    assert whole_kept("everything", figures, independent) == pytest.approx((0.5 + 0.0 + 1.0 + 0.75 + 0.8) / 5)
+    assert whole_kept("counts", {}, independent) is None
+
+
+def test_recommendation_is_among_those_that_ran_and_near():
+    known = [seen("t", "a", 0.85), seen("t", "b", 0.8), seen("far", "c", 0.9, columns=5000)]
+    facts = facts_of(schema_with(), 1.0, rows=10_000)
+    assert recommend(facts, known, ("a", "b")).method == "a" and recommend(facts, known, ("b",)).method == "b"
+    assert recommend(replace(facts, columns=10**6), known, ("a", "b")) is None
+
+
+def test_whole_table_records_become_experience_of_two_uses(tmp_path):
+    whole = {"scoring": "whole-table", "finished": "2026-01-01", "metrics": {"two-way": 0.05, "told-apart": 0.7}}
+    whole["references"] = {"two-way": {"independent": 0.1}, "told-apart": {"independent": 0.9}}
+    old = record("mst", 0, 0.0, **whole) | {"cell": "old", "metrics": {"two-way": 0.1, "told-apart": 0.9}}
+    new = record("mst", 0, 0.0, **whole) | {"cell": "new", "finished": "2026-01-02"}
+    (tmp_path / "whole-table.jsonl").write_text("\n".join(json.dumps(line) for line in (new, old)))
+    found = {one.use: one for one in collect(tmp_path)}
+    assert set(found) == {"everything", "counts"}
+    assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5 and found["counts"].seeds == 1
+    assert found["counts"].measures == {"two-way": 0.05, "told-apart": 0.7}

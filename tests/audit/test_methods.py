@@ -53,6 +53,8 @@ def audit(name, **settings):
     return run_audit(name, epsilon=1.0, options=options, target=pair, rows=100, seed=11, **settings)
 
 
+# What one person moves is far below the noise that these expect, so it is shrunk away even where no noise was added.
+SHRUNK = ("mean-embedding", "pate-gan", "g-pate", "dpgan", "rdp-cgan")
 EVERYTHING = {
     "threats": ("black-box", "model-box", "wall-box"),
     "attacks": ("querybased", "artifact", "likelihood-ratio"),
@@ -60,10 +62,17 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+# One of each kind of answer is audited on every push: counts, chosen counts, sums, votes. The others take half a minute each.
+OFTEN = ("independent", "mst", "mean-embedding", "pate-gan")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in OFTEN else [pytest.mark.slow]) for name in PRIVATE]
+)
 def test_no_violation_is_found_but_without_noise_there_would_be(name, monkeypatch):
     """Table, artifact and every answer. The bounds of the first audit hold together with confidence 1 - 1e-4, which is its
-    false-failure rate. Without noise, the synthetic table alone gives the target away (95 % bound, fixed seed)."""
+    false-failure rate. Without noise, the answers give the target away (95 % bound, fixed seed), and so does the synthetic table
+    alone unless the method takes what its noise would hide out of it."""
     result = audit(name, **EVERYTHING, confidence=1.0 - 1e-4)
     assert result.epsilon == 1.0 and len(result.outcomes) == 3
     assert not result.violated
@@ -71,8 +80,8 @@ def test_no_violation_is_found_but_without_noise_there_would_be(name, monkeypatc
         assert all(np.isfinite(bound.epsilon) and bound.epsilon <= bound.largest for bound in outcome.bounds)
         assert outcome.bound("clopper-pearson").largest > 0.0
     monkeypatch.setattr(shadow, "SeededNoise", NoNoise)
-    # To look at all answers again would take as long as the fits; of PATE-GAN it is part of the compiled program.
-    fewer = {} if name == "pate-gan" else {"attacks": EVERYTHING["attacks"][:2]}
-    noise_free = audit(name, **EVERYTHING | fewer)
+    # To look at all answers again takes as long as the fits, so it is left out where the table tells enough.
+    noise_free = audit(name, **EVERYTHING | ({} if name in SHRUNK else {"attacks": EVERYTHING["attacks"][:2]}))
     assert noise_free.violated
-    assert max(bound.epsilon for bound in noise_free.outcomes[0].bounds if bound.frequentist) > 1.0
+    telling = noise_free.outcomes[-1 if name in SHRUNK else 0]
+    assert max(bound.epsilon for bound in telling.bounds if bound.frequentist) > 1.0

@@ -8,13 +8,14 @@ import pytest
 from understudy.accounting import Ledger
 from understudy.audit.shadow import Tables, groups, open_fit, sample_tables, shadow_fits
 from understudy.audit.targets import made_up, record_pair, remote_rows, tightest
+from understudy.audit.trace import Watched
 from understudy.errors import UsageError
-from understudy.fit import as_arrays
+from understudy.fit import as_arrays, first_state, talk
 from understudy.methods.gradients.presets import DpGan
 from understudy.methods.marginals.independent import Independent
 from understudy.methods.pate_gan.method import PateGan
 from understudy.private import SeededNoise
-from understudy.private.rounds import advance_together, stack
+from understudy.private.rounds import SideBySide, stack
 from understudy.private.sampling import Units
 
 TINY = {
@@ -27,6 +28,10 @@ TINY = {
     "batch": 4,
 }
 TINY |= {"hidden": 4, "latent": 2, "student_hidden": 4, "teachers": 2}
+
+
+def plan_of():
+    return PateGan(**TINY).plan(made_up("worst-case").schema)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +49,10 @@ def test_rounds_together_equal_rounds_apart_and_every_fit_is_charged(opened):
     keys = jax.random.split(jax.random.key(0), 4)
     hints = [jax.tree.map(lambda v: np.asarray(v, np.float32), one.opening.hints) for one in opened]
     states = [generator.init(key, hint) for key, hint in zip(keys, hints, strict=True)]
+    both = SideBySide([one.conversation for one in opened])
+    both.prepare(3)
     secrets = [one.conversation._secret_state() for one in opened]
-    together, info = advance_together([one.conversation for one in opened], generator, stack(states), keys).value
+    together, info = both.advance(generator, stack(states), keys).value
     ledgers = [one.conversation._ledger for one in opened]
     assert len({id(ledger) for ledger in ledgers}) == 4
     for ledger in ledgers:
@@ -58,6 +65,35 @@ def test_rounds_together_equal_rounds_apart_and_every_fit_is_charged(opened):
             np.testing.assert_allclose(info[name][number], info_apart[name], rtol=1e-4, atol=1e-5)
         for many, single in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
             np.testing.assert_allclose(many[number], single, rtol=1e-3, atol=1e-4)
+
+
+def test_a_watched_conversation_is_the_one_that_a_fit_holds(opened):
+    """A trace runs the rounds one by one: after the same loop, with the same noise and keys, the states are the same."""
+    one = opened[0]
+    plain, generator = one.conversation, one.opening.generator
+    plain._restore(plain._secret_state() | {"done": 0, "tape": None})
+    plain.prepare(3)
+    looked = []
+    watched = Watched(
+        one.opening.purpose, one.opening.mechanism, plain._data, plain._held, Ledger(plan_of()), SeededNoise(1)
+    )
+    watched._restore(plain._secret_state())
+    watched.look = lambda done, before, after, noise, secret: looked.append(done)
+    plain._ledger = Ledger(plan_of())
+    key_init, key_rounds = jax.random.split(jax.random.key(3))
+    start = first_state(generator, key_init, one.opening.hints)
+    apart, history = talk(one.opening, watched, start, key_rounds, chunks=1)
+    together, same = talk(one.opening, plain, start, key_rounds, chunks=1)
+    assert looked == [0, 1, 2] and watched.done == plain.done == 3
+    assert history.keys() == same.keys() and {len(values) for values in history.values()} == {3}
+    for left, right in zip(
+        jax.tree.leaves((apart, watched._held)), jax.tree.leaves((together, plain._held)), strict=True
+    ):
+        np.testing.assert_allclose(left, right, rtol=1e-3, atol=1e-4)
+    moved = [not np.allclose(new, old) for new, old in zip(jax.tree.leaves(apart), jax.tree.leaves(start), strict=True)]
+    assert any(moved)
+    charged = [[charge.event for charge in talked._ledger.spent] for talked in (watched, plain)]
+    assert charged[0] == charged[1] and charged[0]
 
 
 def test_stacking_fills_up_with_nothing():
@@ -115,5 +151,6 @@ def test_spare_places_never_take_part():
         query = generator.query(generator.init(jax.random.key(0), hints), jax.random.key(1))
         return mechanism.answer(data, (), query, secret, jax.random.key(2))[1]
 
+    one.conversation.prepare(2)
     for secret in jnp.asarray(one.conversation._tape, jnp.int32):
         np.testing.assert_allclose(ask(plain, secret), ask(filled, secret), atol=1e-5)

@@ -105,3 +105,9 @@ def test_a_command_that_moved_says_where_to(capsys, rest):
     assert out == "" and err.count("\n") == 1 and "python -m benchmarks" in err
     assert cli.run(["--help"]) == 0
     assert "bench" not in capsys.readouterr().out
+
+
+def test_a_signal_to_terminate_is_code_143(capsys):
+    assert ending(capsys, cli._Terminated()) == (143, "error: terminated\n")
+    with pytest.raises(KeyboardInterrupt):  # so that files half written are taken away
+        cli._terminate()

@@ -25,7 +25,7 @@ DIRECTIONS: dict[str, Any] = {
     **{"teacher_hidden": 2, "teacher_steps": 1, "generator_steps": 1, "hidden": 4, "latent": 2},
 }
 GRADIENTS: dict[str, Any] = {
-    **{"rounds": 3, "sampling_rate": 0.5, "batch": 8, "critic_steps": 1, "noise": 2, "code": 4, "hidden": 4},
+    **{"rounds": 3, "sampling_rate": 0.5, "batch": 8, "critic_steps": 1, "latent": 2, "code": 4, "hidden": 4},
     **{"channels": 1, "critic_hidden": 4, "critic_channels": 1, "layers": 2},
 }
 
@@ -42,6 +42,7 @@ QUICK: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("dpgan", "rdp-cgan", "gan", "medgan", "tablegan", "corgan"), GRADIENTS),
     "mst": {"steps": 5},
     "aim": {"steps": 5},
+    "clique-tree": {"passes": 5},
 }
 GENERATORS = {name: method(name)(**{"seed": 0} | QUICK.get(name, {})) for name in METHODS}
 

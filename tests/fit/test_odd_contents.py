@@ -124,7 +124,11 @@ def shapes(case, **options):
     """Everything whose size an observer of memory or time could notice."""
     found = opened(PateGan(**TINY), CASES[case](), SCHEMA)
     mechanism, held = found.opening.mechanism, found.conversation._secret_state()["held"]
-    arrays = (*found.conversation._data, *held, *found.opening.hints, *found.opening.marginals)
+    arrays = (
+        *found.conversation._data,
+        *held,
+        *found.opening.hints,
+    )  # how many cells marginals have follows released counts
     return mechanism, found.opening.generator, tuple(array.shape for array in arrays)
 
 

@@ -25,7 +25,6 @@ from ..conformance.tables import GENERATORS, mixed_schema, mixed_table
 from .inside import opened
 
 SCHEMA = mixed_schema("sick")
-NO_FILE = "the rows are not read again.csv"
 
 
 class TwoStreams(SeededNoise):
@@ -57,7 +56,7 @@ def interrupted(folder, noise, callback):
 
 
 def resumed(folder, noise, model=None):
-    return fit(model or estimator(), NO_FILE, SCHEMA, checkpoint=folder, resume=True, noise=noise)
+    return fit(model or estimator(), mixed_table(), SCHEMA, checkpoint=folder, resume=True, noise=noise)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +104,15 @@ def test_a_fit_can_be_cancelled_twice(uninterrupted, tmp_path):
     folder, noise = tmp_path / "checkpoint", TwoStreams(3)
     interrupted(folder, noise, stop_at("rounds", 1))
     with pytest.raises(KeyboardInterrupt):
-        fit(estimator(), NO_FILE, SCHEMA, checkpoint=folder, resume=True, progress=stop_at("rounds", 2), noise=noise)
+        fit(
+            estimator(),
+            mixed_table(),
+            SCHEMA,
+            checkpoint=folder,
+            resume=True,
+            progress=stop_at("rounds", 2),
+            noise=noise,
+        )
     same(resumed(folder, noise), uninterrupted)
 
 
@@ -185,7 +192,7 @@ def test_a_fit_leaves_no_checkpoint_behind(tmp_path):
 def test_a_model_that_cannot_be_saved_leaves_its_checkpoint(checkpoint, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.txt").write_text("years of work")
-    with pytest.raises(UsageError, match="not a model"):
+    with pytest.raises(UsageError, match="did not write"):
         fit(
             estimator(),
             mixed_table(),
@@ -426,3 +433,34 @@ def charge_only(conversation, generator, state=None, key=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rounds, "run_chunk", lambda *arguments: (arguments[3], None, {}))
         conversation.advance(generator, state, jax.random.key(0) if key is None else key)
+
+
+# -- the same table, or none -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["gone.csv", "fewer rows", "other columns"])
+def test_another_or_a_missing_table_is_refused_and_nothing_is_lost(checkpoint, uninterrupted, other):
+    """The checkpoint holds the rows it was begun with: a certificate for another file would be about rows never read."""
+    table = mixed_table()
+    wrong = {
+        "gone.csv": "gone.csv",
+        "fewer rows": table.iloc[1:],
+        "other columns": table.assign(age=table["age"] * 1.5),
+    }
+    with pytest.raises(UsageError, match="does not exist" if other == "gone.csv" else "another table"):
+        fit(estimator(), wrong[other], SCHEMA, checkpoint=checkpoint, resume=True, noise=TwoStreams(3))
+    assert Checkpoint(checkpoint).exists()
+
+
+def test_a_fit_in_a_worker_is_refused(monkeypatch):
+    monkeypatch.setenv("UNDERSTUDY_WORKER", "1")
+    with pytest.raises(UsageError, match="worker process"):
+        fit(estimator(), mixed_table(), SCHEMA)
+
+
+def test_a_second_fit_into_the_same_folder_is_refused_before_it_spends(tmp_path):
+    from understudy.files import alone
+
+    with alone(tmp_path / "model"), pytest.raises(UsageError, match="another fit"):
+        fit(estimator(), mixed_table(), SCHEMA, out=tmp_path / "model", checkpoint=tmp_path / "model.checkpoint")
+    assert list(tmp_path.iterdir()) == []

@@ -12,9 +12,9 @@ from PIL import Image
 import understudy as us
 from understudy import cli
 from understudy.evaluate import evaluate
-from understudy.measure.class_moments import starting_point
+from understudy.measure.warm_start import public_start
 from understudy.methods.g_pate.generator import GPateGenerator, Hints
-from understudy.methods.g_pate.method import picture_footing
+from understudy.methods.g_pate.method import picture_marginals
 from understudy.nn.heads import Block, Heads
 from understudy.nn.images import ConvTeacher
 from understudy.questions.frequencies import smooth_field
@@ -82,7 +82,7 @@ def test_samples_look_like_their_class(model):
 
 @pytest.mark.parametrize("share", [None, 0.5])
 def test_pictures_need_no_column_marginals(share):
-    """Teachers alone by default; class moments where they are asked for. Pixels are on a common footing without marginals."""
+    """Teachers alone by default; class moments where they are asked for. Pixels are on a common scale without marginals."""
     plan = us.method("g-pate")(**DIRECTIONS, moments_share=share).plan(SCHEMA)
     asked = [charge.purpose for charge in plan.charges]
     assert asked == ["class histogram", *(["class moments"] if share else []), "teacher directions"]
@@ -94,9 +94,9 @@ def test_pictures_move_by_the_mean_wish_and_less_and_less():
     """The class's location is the minimum of Eq. 2 over it: the mean of its rows' moves, shorter in every round."""
     heads = Heads(16, tuple(Block("numeric", i, 1) for i in range(16)))
     sizes = {"latent": 2, "hidden": 3, "rounds": 4, "judged": 5, "practice": 4, "projected": 2, "teacher_steps": 1}
-    steps = {"generator_steps": 1, "generator_rate": 1e-9, "step": 0.5, "hold": 0.0}
+    steps = {"generator_steps": 1, "generator_learning_rate": 1e-9, "step": 0.5, "hold": 0.0}
     subject = GPateGenerator(heads=heads, classes=2, by_class=True, image=(SIDE, SIDE, 1), **sizes, **steps)
-    start = starting_point(heads, picture_footing(heads), None, 2)
+    start = public_start(heads, picture_marginals(heads), 2)
     hints = Hints(*jax.tree.map(lambda a: np.asarray(a, np.float32), (start, np.asarray([0.5, 0.5]))))
     state = subject.init(jax.random.key(0), hints)
     for number in range(4):

@@ -46,7 +46,7 @@ def mechanism(kind=TeacherGradients, **changes):
         "unit": 10.0,
         "answer_units": 4,
         "allowance": 50,
-        "rate": 0.5,
+        "learning_rate": 0.5,
         "decay": 0.01,
         "chunk": 4,
     }

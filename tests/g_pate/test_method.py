@@ -10,10 +10,10 @@ import pytest
 
 from understudy.accounting import lattice, pate2018
 from understudy.errors import UsageError
-from understudy.measure.class_moments import starting_point
-from understudy.measure.marginals import Marginals
+from understudy.measure.marginals import Marginals, public_marginals
+from understudy.measure.warm_start import public_start
 from understudy.methods.g_pate.generator import GPateGenerator, Hints
-from understudy.methods.g_pate.method import DIRECTIONS, TABLES, public_footing
+from understudy.methods.g_pate.method import DIRECTIONS, TABLES
 from understudy.methods.registry import method
 from understudy.nn.heads import Block, Heads
 from understudy.private.mapping import Block as Rows
@@ -44,12 +44,12 @@ def generator(**changes):
         "projected": 2,
         "teacher_steps": 1,
     }
-    steps = {"generator_steps": 3, "generator_rate": 1e-2, "step": 0.5, "hold": 0.0}
+    steps = {"generator_steps": 3, "generator_learning_rate": 1e-2, "step": 0.5, "hold": 0.0}
     return GPateGenerator(heads=heads, classes=2, **(options | steps | changes))
 
 
 def opened(subject, seed=0):
-    start = starting_point(subject.heads, public_footing(subject.heads), None, 2)
+    start = public_start(subject.heads, public_marginals(subject.heads), 2)
     hints = Hints(*jax.tree.map(lambda a: np.asarray(a, np.float32), (start, np.asarray([0.9, 0.1]))))
     state = subject.init(jax.random.key(seed), hints)
     return state, subject.query(state, jax.random.key(seed + 1))
@@ -198,11 +198,11 @@ def test_whole_numbers_written_as_floats_count_in_whole_units():
     assert isinstance(given.allowance, int) and given.plan(SCHEMA).charges == wanted.plan(SCHEMA).charges
 
 
-def test_a_footing_of_public_facts_alone():
+def test_marginals_of_public_facts_alone():
     heads = Heads(6, (Block("numeric", 0, 1), Block("binary", 1, 1), Block("onehot", 2, 3), Block("onehot", 5, 1)))
-    footing = public_footing(heads)
-    assert isinstance(footing, Marginals) and footing.numeric.tolist() == [0]
-    np.testing.assert_allclose(footing.rates, [0.5, 0.5, 1 / 3, 1 / 3, 1 / 3, 0.9])
+    known = public_marginals(heads)
+    assert isinstance(known, Marginals) and known.numeric.tolist() == [0]
+    np.testing.assert_allclose(known.rates, [0.5, 0.5, 1 / 3, 1 / 3, 1 / 3, 0.9])
     rows = np.random.default_rng(0).random((5, 6)).astype(np.float32)
-    seen = apply(footing.row_map, Rows(rows, np.zeros(5, np.int32)))
-    assert np.isfinite(seen).all() and np.isfinite(starting_point(heads, footing, None, 2).location).all()
+    seen = apply(known.row_map, Rows(rows, np.zeros(5, np.int32)))
+    assert np.isfinite(seen).all() and np.isfinite(public_start(heads, known, 2).location).all()

@@ -146,7 +146,7 @@ def test_one_shard_moves_gaps_by_two_and_only_in_its_own_ensemble():
 def steps(subject, told):
     """The released number in steps of the grid, back from epsilon."""
     rdp = told["epsilon_at_most"] - np.log(1e5) / 3.0 - smooth.own_price(subject.loss, 4.0)
-    return round(rdp / (4.0 / subject.directions.sigma_answer**2) * smooth.GRID)
+    return round(rdp / (4.0 / subject.directions.sigma_answer**2) * smooth.PRICE_STEPS)
 
 
 def test_the_report_is_the_noisy_price_inside_its_public_range():
@@ -158,7 +158,7 @@ def test_the_report_is_the_noisy_price_inside_its_public_range():
         counted = np.asarray(state.gaps, np.int64)
         value = smooth.total(table, counted, np.asarray([40, 40]), test, 1)
         wanted = smooth.raised(value, subject.scale(table, counted), coin)
-        most = 4 * smooth.GRID + 40 * test
+        most = 4 * smooth.PRICE_STEPS + 40 * test
         assert steps(subject, subject.close(state)) == min(max(wanted, 40 * test), most)
     for coin, end in ((bytes(32), 40 * test), (b"\xff" * 32, most)):
         assert steps(subject, subject.close(held(subject, gaps, coin=coin))) == end
@@ -167,7 +167,7 @@ def test_the_report_is_the_noisy_price_inside_its_public_range():
 def test_where_no_vote_can_lower_the_price_the_report_is_the_public_price():
     """Noise that is large against the ensemble: nothing to hide, no noise, and it says so."""
     subject = reported()
-    assert (subject.table(9) == smooth.GRID).all()
+    assert (subject.table(9) == smooth.PRICE_STEPS).all()
     for coin in (bytes(32), b"\xff" * 32):
         told = subject.close(held(subject, ([9, 9, 0], [5]), coin=coin))
         assert told["epsilon_at_most"] == told["epsilon_largest"]
@@ -295,7 +295,7 @@ def test_a_fit_that_dies_after_the_report_says_the_same_again(tmp_path):
             fitted(checkpoint=folder, progress=stop)
     assert (folder / "ledger.jsonl").read_text().count(REPORT) == 1 and len(said) == 1
     estimator = method("g-pate")(report_share=0.2, **OPTIONS)
-    model = fit(estimator, "not read again.csv", SCHEMA, checkpoint=folder, resume=True, noise=SeededNoise(9))
+    model = fit(estimator, rows(), SCHEMA, checkpoint=folder, resume=True, noise=SeededNoise(9))
     assert model.report == said[0] and unpaid(model) == []
 
 

@@ -57,16 +57,18 @@ def test_prices_are_those_of_sixty_digits_rounded_up_to_the_grid(order, sigma, b
     kinds = set()
     for gap in (*range(0, 60, 3), 100, 150, 250, 400):
         q = mp.e ** mp.mpf(smooth.log_wrong(gap, bins, sigma))
-        exact = referee_smooth.beta(order, sigma, q) / flat * smooth.GRID
-        assert exact <= table[gap] <= min(exact + 2, smooth.GRID)
-        kinds.add("flat" if table[gap] == smooth.GRID else "less")
+        exact = referee_smooth.beta(order, sigma, q) / flat * smooth.PRICE_STEPS
+        assert exact <= table[gap] <= min(exact + 2, smooth.PRICE_STEPS)
+        kinds.add("flat" if table[gap] == smooth.PRICE_STEPS else "less")
     assert kinds == {"flat", "less"}
 
 
 def test_prices_are_flat_where_nothing_is_known():
-    assert (smooth.price_table(3.0, 0.9, 2, 50) == smooth.GRID).all()  # noise below one vote
-    assert (smooth.price_table(24.0, 1000.0, 10, 4000) == smooth.GRID).all()  # the paper's MNIST noise at epsilon 1
-    assert smooth.price_table(2.0, 1.5, 2, 0).tolist() == [smooth.GRID]
+    assert (smooth.price_table(3.0, 0.9, 2, 50) == smooth.PRICE_STEPS).all()  # noise below one vote
+    assert (
+        smooth.price_table(24.0, 1000.0, 10, 4000) == smooth.PRICE_STEPS
+    ).all()  # the paper's MNIST noise at epsilon 1
+    assert smooth.price_table(2.0, 1.5, 2, 0).tolist() == [smooth.PRICE_STEPS]
 
 
 def test_a_test_costs_what_the_paper_says_in_the_same_steps():
@@ -95,8 +97,8 @@ def test_two_bins_have_the_local_sensitivity_of_the_paper(case, wanted):
     """One vote apart (integer noise), and within the two steps by which prices are rounded."""
     order, sigma, gap = case
     table = smooth.price_table(order, sigma, 2, 400)
-    found = smooth.local_sensitivities(table, counts([gap + 1], 400), 1)[0] / smooth.GRID
-    assert found == pytest.approx(wanted, rel=1e-5, abs=2 / smooth.GRID)
+    found = smooth.local_sensitivities(table, counts([gap + 1], 400), 1)[0] / smooth.PRICE_STEPS
+    assert found == pytest.approx(wanted, rel=1e-5, abs=2 / smooth.PRICE_STEPS)
 
 
 @pytest.mark.slow
@@ -180,11 +182,11 @@ def test_whole_runs_move_no_more_than_allowed_and_the_bound_is_smooth(seed, touc
 
 
 def test_a_unit_with_votes_in_two_ensembles_is_charged_for_both():
-    table = np.asarray([smooth.GRID, 10, 0], np.int64)
+    table = np.asarray([smooth.PRICE_STEPS, 10, 0], np.int64)
     gaps = np.asarray([[3, 0, 0], [0, 5, 0], [0, 0, 7]], np.int64)
     tests = np.asarray([0, 0, 1])
-    assert smooth.total(table, gaps, tests, 40, 1) == 3 * smooth.GRID
-    assert smooth.total(table, gaps, tests, 40, 2) == 3 * smooth.GRID + 50
+    assert smooth.total(table, gaps, tests, 40, 1) == 3 * smooth.PRICE_STEPS
+    assert smooth.total(table, gaps, tests, 40, 2) == 3 * smooth.PRICE_STEPS + 50
 
 
 # -- the release --------------------------------------------------------------------------------------------------------------

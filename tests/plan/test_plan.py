@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import understudy.private.table
-from understudy.accounting import Budget, epsilon
+from understudy.accounting import Budget, Ledger, build_certificate, epsilon
 from understudy.accounting.events import flatten
 from understudy.errors import UsageError
 from understudy.fit import fit
@@ -241,13 +241,13 @@ def test_every_estimate_is_announced_once(schema, purposes, details):
 
 
 def test_notes_say_from_how_many_values_on_an_estimate_sees_something():
-    """A cell of values passes at four deviations of its noise; with declared bounds there is nothing to say."""
+    """Six cells pass at 4.5 deviations of their noise; with declared bounds there is nothing to say."""
     columns = (Column(name="a", kind="continuous", estimate="a"), Column(name="who", kind="identifier"))
     plan = PateGan().plan(Schema(columns=columns, unit="who", max_rows_per_unit=3))
-    needed = 4 * 3 * plan.parameters["noise"]["estimate a"]
-    assert f"from about {needed:,.0f} values" in plan.notes[-1]
+    needed = 4.5 * math.sqrt(6) * 3 * plan.parameters["noise"]["estimate a"]
+    assert f"need about {needed:,.0f} values" in plan.notes[-2]
     lists = PateGan().plan(estimates({"name": "a", "estimate": "a", **LISTS}))
-    assert "estimated categories" in lists.notes[-1]
+    assert "estimated categories" in lists.notes[-2]
     assert not [note for note in PateGan().plan(PLAIN).notes if "estimated" in note]
 
 
@@ -276,3 +276,15 @@ def test_multipliers_split_the_squared_loss_by_weight():
     announced = preparation(estimator, PLAIN, Budget(1.0, 1e-5)) + estimator.announce(PLAIN)
     losses = {release.purpose: release.answers / z**2 for release, z in multipliers(announced, 7.0)}
     assert math.fsum(losses.values()) == pytest.approx(1 / 49)
+
+
+@pytest.mark.parametrize(
+    ("delta", "rows", "loud"), [(0.5, None, True), (1e-5, None, False), (1e-3, 800, False), (0.002, 800, True)]
+)
+def test_a_large_delta_is_remarked_loudly(delta, rows, loud):
+    plan = PateGan(delta=delta).plan(PLAIN, rows=rows)
+    assert any(note.startswith("LARGE DELTA") for note in plan.notes) == loud
+    made = build_certificate(
+        plan=plan, ledger=Ledger(plan).to_dict(), schema={}, schema_fingerprint="", hashes={}, versions={}
+    )
+    assert ("LARGE DELTA" in made.text()) == loud

@@ -98,7 +98,8 @@ def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to
         label="y",
     )
     frame = pd.DataFrame({name: [None] for name in schema.names}, dtype=object)
-    found = check(frame, schema)
+    *found, hint = check(frame, schema)
+    assert "classes do not occur" in hint
     ends = ["as the middle of the bounds", "as false", "as the category 'other'", "as the first category"]
     assert all(line.endswith(end) for line, end in zip(found, ends, strict=True))
     assert ["`missing: true`" in line for line in found] == [

@@ -163,10 +163,15 @@ def test_no_contents_raise_and_the_output_fits(data, count):
     encoded = CODEC.encode(frame)
     encoded_is_sound(encoded, count)
     again = CODEC.decode(*encoded)
-    assert check(again, SCHEMA) == []
+    assert problems(again) == []
     check(frame, SCHEMA)
     for column in COLUMNS:
         assert len(whole_frame(frame).keys(column)) == count
+
+
+def problems(table, **how):
+    """What `check` finds, apart from the hint at classes that a few rows happen not to have."""
+    return [line for line in check(table, SCHEMA, **how) if "classes do not occur" not in line]
 
 
 @settings(max_examples=25, deadline=None)
@@ -179,9 +184,9 @@ def test_any_array_decodes_to_rows_that_fit(seed, share_odd, count):
     table = CODEC.decode_arrow(rows, rng.integers(-3, 9, count).astype(np.int32))
     assert table.schema == CODEC.arrow_schema
     table.validate(full=True)
-    assert check(table, SCHEMA) == []
+    assert problems(table) == []
     frame = CODEC.decode(rows, np.zeros(count, np.int32))
-    assert check(frame, SCHEMA, strict=True) == []
+    assert problems(frame, strict=True) == []
     assert CODEC.to_arrow(frame).schema == CODEC.arrow_schema
 
 

@@ -123,7 +123,7 @@ def test_a_header_that_is_no_line_is_refused_and_not_looked_for_in_the_rows(tmp_
     [
         ("t.csv", b"", ["empty"]),
         ("t.csv", b"\n\n", ["no header"]),
-        ("t.csv", b"age;code;bmi;seen;ill;person\n1;2;3;4;5;6\n", ["commas"]),
+        ("t.csv", b"age:code:bmi:seen:ill:person\n1:2:3:4:5:6\n", ["'age'", "not in the table"]),
         ("t.csv", b"age,code,bmi,seen,ill\n1,2,3,4,5\n", ["'person'", "not in the table"]),
         ("t.csv", b"31,secret,22.5,2015-01-01,1,77\n", ["'age'", "header line"]),
         ("t.csv", b"age,age,code,bmi,seen,ill,person\n", ["'age' appears twice"]),

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
@@ -206,8 +206,3 @@ def best_rule(without: np.ndarray, with_: np.ndarray, kind: str, delta: float, l
         if values[number] > found:
             best, found = Rule(float(thresholds[number]), sign), float(values[number])
     return best
-
-
-def theoretical_mu(a: float, b: float) -> float:
-    """The mu whose trade-off curve passes through error rates a and b."""
-    return float(-ndtri(a) - ndtri(b))

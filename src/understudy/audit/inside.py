@@ -43,20 +43,27 @@ def deal(mechanism: Mechanism, whole: Block, noise: NoiseSource) -> Dealt:
     data, held = mechanism.prepare(Blocks.of(numbered, whole.classes, whole.units), noise)
     rows = np.asarray(data.rows)
     filled = np.rint(rows[..., -1] * np.asarray(data.mask)).astype(np.int64)
-    teachers = teachers_in(held)
-    held = put(held, Teachers(jnp.asarray(teachers.weight[..., :-1]), jnp.asarray(teachers.bias)))
+    held = jax.tree.map(without_number, held, is_leaf=_is_teachers)
     return Dealt(Shards(jnp.asarray(rows[..., :-1]), jnp.asarray(data.mask)), held, filled)  # type: ignore[arg-type]
 
 
+def without_number(part: Any) -> Any:
+    """Teachers, and what an optimiser remembers of them, without the weight of the rows' number."""
+    return Teachers(jnp.asarray(part.weight[..., :-1]), jnp.asarray(part.bias)) if _is_teachers(part) else part
+
+
 def teachers_in(held: Held) -> Teachers:
-    """The teachers inside whatever a mechanism carries from round to round."""
+    """The teachers inside whatever a mechanism carries from round to round: what comes first of their kind."""
     found: Teachers = next(part for part in jax.tree.leaves(held, is_leaf=_is_teachers) if _is_teachers(part))
     return found
 
 
 def put(held: Held, teachers: Teachers) -> Held:
-    """The held state with other teachers in it."""
-    return jax.tree.map(lambda part: teachers if _is_teachers(part) else part, held, is_leaf=_is_teachers)
+    """The held state with other teachers in it, and with what an optimiser remembers left as it is."""
+    parts, tree = jax.tree.flatten(held, is_leaf=_is_teachers)
+    first = next(place for place, part in enumerate(parts) if _is_teachers(part))
+    changed: Held = jax.tree.unflatten(tree, [*parts[:first], teachers, *parts[first + 1 :]])
+    return changed
 
 
 def _is_teachers(part: object) -> bool:

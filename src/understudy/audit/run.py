@@ -35,6 +35,7 @@ from understudy.audit.vulnerable import MINI_ATTACKS, most_vulnerable
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.files import write_atomically
+from understudy.methods.registry import check_names
 from understudy.methods.registry import method as method_called
 from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
@@ -215,9 +216,7 @@ def make_estimator(
     kind = method_called(method)
     known = kind().get_params()
     chosen = dict(options or {})
-    for name in chosen:
-        if name not in known:
-            raise UsageError(f"option {name!r}: {method} has no such option; it has {', '.join(sorted(known))}")
+    check_names(method, sorted(known), chosen)
     if pair.name != RECORD and all(name in known for name in TINY_TABLE):
         chosen = TINY_TABLE | chosen
     made: Estimator = kind(epsilon=epsilon, delta=delta, **chosen)
@@ -354,9 +353,10 @@ def describe(
 
 
 def contents(side: Side) -> bytes:
+    """What a side holds, so that two runs can be compared."""
     if isinstance(side, Path):
         return side.read_bytes()
-    return pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes()
+    return bytes(pd.util.hash_pandas_object(side, index=False).to_numpy().tobytes())
 
 
 def settled_seed(job: Job, seed: int | None, described: dict[str, object]) -> int:

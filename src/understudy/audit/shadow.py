@@ -5,8 +5,9 @@ fit by fit, and the rounds of all fits that have the same program run side by si
 
     plan (once)  ->  estimates, histogram, first questions (each fit)  ->  rounds of all fits (vmap)  ->  rows of all fits (vmap)
 
-Differences from a fit that a user starts, none of which the guarantee leans on: the rounds run as one chunk, public randomness
-comes in another order, no model folder is written, and the rows of an unchanging table are encoded once.
+The loop is that of every fit (`understudy.fit.talk`), over many conversations side by side. Differences from a fit that a user
+starts, none of which the guarantee leans on: the rounds run as one chunk, public randomness comes in another order, no model
+folder is written, and the rows of an unchanging table are encoded once.
 
 Noise is seeded by default, which is quick and repeatable but means that the operating system's generator and OpenDP's exact
 sampler are not what is audited; `secure=True` draws the noise like a fit does.
@@ -30,11 +31,11 @@ from understudy.artifact import codec_of, draw, shares
 from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
 from understudy.estimator import Estimator
-from understudy.fit import Progress, as_arrays, fit, open_conversation, public_key
+from understudy.fit import History, Progress, as_arrays, fit, open_conversation, public_key, talk
 from understudy.measure.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.blocks import Blocks
-from understudy.private.rounds import STEP, Data, advance_together, program, stack
+from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
@@ -141,7 +142,6 @@ def open_fit(
         conversation._data = jax.tree.map(
             with_spare_places, conversation._data, is_leaf=lambda part: isinstance(part, Units)
         )
-        conversation.prepare(opening.rounds)
     return Opened(resolved, counts, opening, curator.transcript, conversation)
 
 
@@ -218,13 +218,13 @@ def run_group(opened: Sequence[Opened], key: PRNGKeyArray) -> tuple[dict[str, np
     key_init, key_rounds = jax.random.split(key)
     hints = stack([as_arrays(one.opening.hints) for one in opened])
     states = init_all(generator, jax.random.split(key_init, len(opened)), hints)
-    info: dict[str, Array] = {}
-    if opened[0].conversation is not None:
-        conversations = [one.conversation for one in opened]
+    history: History = {}
+    conversations = [one.conversation for one in opened if one.conversation is not None]
+    if conversations:
         keys = jax.random.split(key_rounds, len(opened))
-        states, info = advance_together(conversations, generator, states, keys).value  # type: ignore[arg-type]
-    weights = jax.vmap(generator.sampler)(states)
-    return tuple({name: np.asarray(value) for name, value in part.items()} for part in (weights, info))  # type: ignore[return-value]
+        states, history = talk(opened[0].opening, SideBySide(conversations), states, keys, chunks=1)
+    weights = {name: np.asarray(value) for name, value in jax.vmap(generator.sampler)(states).items()}
+    return weights, {name: np.asarray(rounds).T for name, rounds in history.items()}
 
 
 @partial(jax.jit, static_argnums=0)

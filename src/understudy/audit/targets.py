@@ -117,6 +117,7 @@ def person() -> Pair:
 
 
 def odd_cell() -> Pair:
+    """A pair of CSV files that differ in one row whose cells no parser reads as a number."""
     columns = (
         Column(name="who", kind="identifier", dtype="int64"),
         Column(name="n", kind="integer", lower=0, upper=1, missing=True),

@@ -5,8 +5,8 @@
     accountant over the rounds       Fig. 4: what the ledger has charged against a second calculation (`recount.py`)
 
 A trace looks inside the wall and shows what the guarantee protects, so it has no guarantee at all: it is for research on public
-tables. It runs the method's own plan, curator, ledger, mechanism and generator; only the loop over rounds is its own, because it
-looks at the teachers after every round.
+tables. It runs the method's own plan, curator, ledger, mechanism, generator and loop (`understudy.fit.talk`); only the rounds
+of a chunk run one by one instead of in one program, because it looks at the teachers after every round (`Watched`).
 """
 
 import secrets
@@ -25,18 +25,17 @@ from understudy.accounting import Ledger
 from understudy.accounting.events import flatten
 from understudy.artifact import versions
 from understudy.audit import recount
-from understudy.audit.inside import deal, losses, teachers_in, used, watched
-from understudy.conversation import Answer, Generator, Query, State
+from understudy.audit.inside import Dealt, deal, losses, teachers_in, used, watched
+from understudy.conversation import Generator, State
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.fit import CHUNKS, Progress, as_arrays, open_conversation, public_key
+from understudy.fit import Progress, first_state, open_conversation, public_key, talk
+from understudy.methods.registry import check_names
 from understudy.methods.registry import method as method_called
-from understudy.private import Curator, Mechanism, PrivateTable, SecureNoise
-from understudy.private.digest import digest
+from understudy.private import Conversation, Curator, Mechanism, PrivateTable, SecureNoise
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.private.noise import IntArray
-from understudy.private.rounds import Data, Held
+from understudy.private.rounds import Held, Round, keys_of_rounds, one_round
 from understudy.schema import Schema
 
 FORMAT = "understudy trace 1"
@@ -117,47 +116,22 @@ def trace(
     whole = curator._blocks.gathered()
     units = np.arange(len(whole)) if whole.units is None else whole.units
     dealt = deal(mechanism, whole, noise)
-    key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
-    state = jax.jit(opening.generator.init)(key_init, as_arrays(opening.hints))
-
-    published = isinstance(mechanism, PublishedVotes)
     votes: TeacherVotes = mechanism.votes if isinstance(mechanism, PublishedVotes) else mechanism
-    whom = tuple(watched(votes.teachers))
-    spend = Spending(ledger, opening.purpose, mechanism, plan.budget.delta)
-    held, rounds = dealt.held, opening.rounds
-    chunk = -(-rounds // CHUNKS)
-    looks = set(np.unique(np.linspace(0, rounds - 1, min(LOOKS, rounds)).round().astype(int)).tolist())
-    seen: list[set[int]] = [set() for _ in whom]
-    first: list[set[int]] = []
-    moved, mixed, curve, done = 0, 0, [], 0
-    for done in range(rounds):
-        if done % chunk == 0:
-            if spend.exhausted(held):
-                break
-            tape = mechanism.tape(min(chunk, rounds - done), noise)
-            spend.charge(done, tape)
-        answer_noise = jnp.asarray(tape[done % chunk].astype(np.int32))
-        secret, public = jax.random.key(secrets.randbits(32)), jax.random.fold_in(key_rounds, done)
-        key_query, key_update = jax.random.split(public)
-        query, before = ask(opening.generator, state, key_query), held
-        held, answered = answer(mechanism, dealt.data, held, query, answer_noise, secret)
-        state = learn(opening.generator, state, query, answered, key_update)
-        if published:
-            gap = np.abs(2 * np.asarray(votes.votes(teachers_in(held), query.judged)) - votes.teachers[0])
-            spend.gaps.update(gap.reshape(-1).tolist())
-        if done in looks:
-            found = used(mechanism, dealt, before, query, answer_noise, secret, whom)
-            now = [set(dealt.numbers[np.asarray(places)].tolist()) for places in found.places]
-            first = first or now
-            moved += now != first
-            mixed += bool(np.asarray(found.mixed).any())
-            seen = [known | more for known, more in zip(seen, now, strict=True)]
-            own, other = losses(dealt.data, teachers_in(held))
-            curve.append((done + 1, float(own), float(other)))
-        if (done + 1) % chunk == 0 or done + 1 == rounds:
-            spend.note(done + 1, held)
+    spend = Spending(ledger, mechanism, votes, plan.budget.delta)
+    looks = Looks(mechanism, dealt, tuple(watched(votes.teachers)), opening.rounds)
+
+    def look(done: int, before: Held, after: Round, noise: Int[Array, "..."], secret: PRNGKeyArray) -> None:
+        spend.see(after)
+        looks.see(done, before, after, noise, secret)
         if progress is not None:
-            progress(done + 1, rounds)
+            progress(done + 1, opening.rounds)
+
+    conversation = Watched(opening.purpose, mechanism, dealt.data, dealt.held, ledger, noise)
+    conversation.look = look
+    key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
+    state = first_state(opening.generator, key_init, opening.hints)
+    talk(opening, conversation, state, key_rounds, told=lambda done, _: spend.note(done, conversation._held))
+    whom, seen, curve, held = looks.whom, looks.seen, looks.curve, conversation._held
     teachers = told(whom, dealt.numbers, seen)
     moments = spend.moments(held)
     return Trace(
@@ -174,7 +148,7 @@ def trace(
         accountant=tuple(spend.points),
         moments=moments,
         checks=(
-            check_partition(teachers, moved, mixed, len(curve), torn_units(whom, seen, units)),
+            check_partition(teachers, looks.moved, looks.mixed, len(curve), torn_units(whom, seen, units)),
             check_losses(curve, teachers),
             check_accountant(spend.points, moments),
         ),
@@ -186,49 +160,75 @@ def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[s
     """The method with its options checked, with few teachers unless told otherwise."""
     kind = method_called(method)
     known = kind().get_params()
-    for name in options:
-        if name not in known:
-            raise UsageError(f"option {name!r}: {method} has no such option; it has {', '.join(sorted(known))}")
+    check_names(method, sorted(known), options)
     default = {"teachers": TEACHERS} if "teachers" in known else {}
     made: Estimator = kind(epsilon=epsilon, delta=delta, **default | dict(options))
     return made
 
 
-@eqx.filter_jit
-def ask(generator: Generator, state: State, key: PRNGKeyArray) -> Query:
-    """The generator's next question."""
-    return generator.query(state, key)
+class Watched(Conversation):
+    """A conversation whose rounds run one by one, so that `look` sees each of them: same step, same keys, same noise."""
+
+    __slots__ = ("look",)
+
+    look: Callable[[int, Held, Round, Array, PRNGKeyArray], None]
+
+    def _run(self, generator: Generator, *chunk: Any) -> tuple[Held, State, Any]:
+        data, held, state, tape, secret, public = chunk
+        infos: list[dict[str, Array]] = []
+        keys = zip(*keys_of_rounds(secret, public, tape.shape[0]), strict=True)
+        for number, (noise, (key_secret, key_public)) in enumerate(zip(tape, keys, strict=True)):
+            before = held
+            after = step(self._mechanism, generator, data, held, state, noise, key_secret, key_public)
+            held, state = after.held, after.state
+            infos.append(after.info)
+            self.look(self.done + number, before, after, noise, key_secret)
+        return held, state, {name: jnp.stack([info[name] for info in infos]) for name in infos[0]}
 
 
-@eqx.filter_jit
-def answer(
-    mechanism: Mechanism, data: Data, held: Held, query: Query, noise: Int[Array, "..."], secret: PRNGKeyArray
-) -> tuple[Held, Answer]:
-    """What the mechanism answers with this noise."""
-    return mechanism.answer(data, held, query, noise, secret)
+step = eqx.filter_jit(one_round)
 
 
-@eqx.filter_jit
-def learn(generator: Generator, state: State, query: Query, answered: Answer, key: PRNGKeyArray) -> State:
-    """The generator's state after an answer."""
-    return generator.update(state, query, answered, key)[0]
+class Looks:
+    """Rows that the watched teachers used, and their losses, in some of the rounds."""
+
+    def __init__(self, mechanism: Mechanism, dealt: Dealt, whom: tuple[tuple[int, int], ...], rounds: int) -> None:
+        self.mechanism, self.dealt, self.whom = mechanism, dealt, whom
+        self.wanted = set(np.unique(np.linspace(0, rounds - 1, min(LOOKS, rounds)).round().astype(int)).tolist())
+        self.seen: list[set[int]] = [set() for _ in whom]
+        self.shards = [set(dealt.numbers[place].ravel().tolist()) for place in whom]
+        self.curve: list[tuple[int, float, float]] = []
+        self.moved = self.mixed = 0
+
+    def see(self, done: int, before: Held, after: Round, noise: Int[Array, "..."], secret: PRNGKeyArray) -> None:
+        """Measure what a round used, if it is one of those that are looked at."""
+        if done not in self.wanted:
+            return
+        found = used(self.mechanism, self.dealt, before, after.query, noise, secret, self.whom)
+        now = [set(self.dealt.numbers[np.asarray(places)].tolist()) for places in found.places]
+        self.moved += any(not rows <= shard for rows, shard in zip(now, self.shards, strict=True))
+        self.mixed += bool(np.asarray(found.mixed).any())
+        self.seen = [known | more for known, more in zip(self.seen, now, strict=True)]
+        own, other = losses(self.dealt.data, teachers_in(after.held))
+        self.curve.append((done + 1, float(own), float(other)))
 
 
 class Spending:
     """What was charged after every chunk, by the ledger (or the published accountant) and by the second calculation."""
 
-    def __init__(self, ledger: Ledger, purpose: str, mechanism: Any, delta: float) -> None:
-        self.ledger, self.purpose, self.mechanism, self.delta = ledger, purpose, mechanism, delta
+    def __init__(self, ledger: Ledger, mechanism: Any, votes: TeacherVotes, delta: float) -> None:
+        self.ledger, self.mechanism, self.votes, self.delta = ledger, mechanism, votes, delta
         self.published = isinstance(mechanism, PublishedVotes)
         self.gaps: Counter[int] = Counter()
         self.points: list[tuple[int, float, float | None]] = []
         if not self.published:
             self.note(0, None)
 
-    def charge(self, done: int, tape: IntArray) -> None:
-        """Charge the next rounds before they run."""
-        event = self.mechanism.event(len(tape))
-        self.ledger.charge(self.purpose, event, token=f"rounds from {done}", digest=digest(tape))
+    def see(self, after: Round) -> None:
+        """Count how far the votes of a round were apart, which is what the published accountant looks at."""
+        if self.published:
+            votes = self.votes.votes(teachers_in(after.held), after.query.judged)
+            self.gaps.update(np.abs(2 * np.asarray(votes) - self.votes.teachers[0]).reshape(-1).tolist())
 
     def note(self, done: int, held: Held) -> None:
         """Write down what is spent after so many rounds, by both calculations."""
@@ -240,16 +240,12 @@ class Spending:
         events = flatten([charge.event for charge in self.ledger.spent])
         self.points.append((done, self.ledger.epsilon_spent, recount.epsilon(events, self.delta)))
 
-    def exhausted(self, held: Held) -> bool:
-        """Whether the published accountant would stop here; ours never starts what it cannot pay."""
-        return self.published and bool(self.mechanism.exhausted(held))
-
     def moments(self, held: Held) -> tuple[tuple[int, float, float], ...]:
         """Log moments by order, held and computed again; of the published accountant only."""
         return tuple(zip(recount.ORDERS, self._alpha(held), self._again(), strict=True)) if self.published else ()
 
     def _alpha(self, held: Held) -> list[float]:
-        return [float(moment) for moment in np.asarray(held[1], float)]
+        return [float(moment) for moment in np.asarray(held.alpha, float)]
 
     def _again(self) -> list[float]:
         return recount.published_moments(self.gaps, self.mechanism.inverse_scale)
@@ -287,7 +283,7 @@ def check_partition(teachers: tuple[TeacherRows, ...], moved: int, mixed: int, l
     elif torn:
         wrong.append(f"rows of one unit and class are seen by more than one teacher ({torn} units)")
     if moved:
-        wrong.append(f"teachers saw other rows than at first in {moved} of {looks} rounds looked at")
+        wrong.append(f"teachers saw rows outside the shard they were dealt in {moved} of {looks} rounds looked at")
     if mixed:
         wrong.append(
             f"a teacher's training depends on another teacher's weights in {mixed} of {looks} rounds looked at"

@@ -6,7 +6,7 @@ This file turns every way a command can end into an exit code and at most one li
     1    a check ran and the answer is no (`certificate verify`, `audit`)
     2    something the user can mend: an option, a file, a schema, a full disk
     70   a defect of ours; the message carries no text of the exception, because that may quote a private row
-    130  interrupted
+    130  interrupted; 143 if by a signal to terminate
 
 Commands are listed in `COMMANDS` and imported when they are called, so `understudy --help` does not import JAX.
 `run` serves another command line too (`python -m benchmarks`), which then ends in the same ways.
@@ -14,6 +14,7 @@ Commands are listed in `COMMANDS` and imported when they are called, so `underst
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -28,7 +29,21 @@ Command = Callable[[], Any]  # makes the Typer command to run; a function, becau
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the `understudy` script; always raises SystemExit."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us; nothing must fail for that
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="replace")  # terminals that know ASCII only
     raise SystemExit(run(sys.argv[1:] if args is None else args))
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: like Ctrl-C, so that half-written files are taken away and what was spent is said."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
 
 
 def _understudy() -> Any:
@@ -55,6 +70,8 @@ def _guarded(words: list[str], command: Command, program: str) -> int:
         code = _invoke(words, command, program)
     except UsageError as error:
         return _complain(str(error), 2)
+    except _Terminated:
+        return _complain("terminated", 143)
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:

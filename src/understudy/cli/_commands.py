@@ -19,11 +19,15 @@ COMMANDS = {
     "plan": ("plan", "What a fit will cost and whether it can work, before any row is read."),
     "fit": ("fit", "Learn a private stand-in for a table."),
     "sample": ("sample", "Write synthetic rows from a fitted model."),
+    "answer": ("answer", "Answer a question from a model, with an interval."),
     "compare": ("compare", "Several methods under one budget that is split between them."),
+    "account": ("account", "A budget for all releases about the same people, charged by every run."),
     "certificate": ("certificate", "Show a model's privacy certificate, or recompute and verify it."),
+    "evidence": ("evidence", "Checklists, risks, cards and metadata of a model, for reviewers and registries."),
     "evaluate": ("evaluate", "Compare synthetic rows with held-out real ones (results are not private)."),
     "report": ("report", "Draw a saved evaluation as one self-contained page."),
     "audit": ("audit", "Attack a method to check its claim."),
+    "serve": ("serve", "The whole path as a page in the browser, on this machine only."),
     "demo": ("demo", "The whole path on a table that ships with a dependency."),
 }
 MOVED = {"bench": "`understudy bench` is now `python -m benchmarks`, run from the root of the repository"}

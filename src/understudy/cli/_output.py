@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -137,6 +138,16 @@ def options(*names: str) -> Iterator[None]:
         yield
     except UsageError as error:
         raise UsageError(as_options(str(error), *names)) from None
+
+
+def quoted(path: Path) -> str:
+    """A path as one types it in a shell, for lines that propose a command."""
+    return shlex.quote(str(path))
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def need(name: str, value: Value | None, advice: str) -> Value:

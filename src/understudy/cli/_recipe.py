@@ -4,7 +4,6 @@ import inspect
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +14,7 @@ from understudy.errors import UsageError
 
 DEFAULT_METHOD = "auto"
 DEFAULT_DELTA = 1e-5
+USES = ("everything", "label", "counts")  # of the adviser, which is imported when it is asked
 
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with these options; flags override it.")]
 Method = Annotated[
@@ -27,9 +27,35 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fixes public randomness (initial weights, latent noise). Privacy noise has no seed."),
 ]
+AccountFile = Annotated[
+    Path | None,
+    typer.Option("--account", help="The holder's account: charged before the first release ('understudy account')."),
+]
+ValidFor = Annotated[
+    str | None,
+    typer.Option("--valid-for", metavar="FROM:TO", help="Only people whose unit id lies from FROM on and before TO."),
+]
+NO_ACCOUNT = "charged to no account: whatever else is released from the same people adds up (understudy account create)"
 Setting = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any option of the method, e.g. --set teachers=500. Repeatable."),
+]
+
+
+def known_use(word: str) -> str:
+    """A use that the adviser knows."""
+    if word not in USES:
+        raise UsageError(f"--for {word!r}: choose one of {', '.join(USES)}")
+    return word
+
+
+Use = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        callback=known_use,
+        help=f"What the stand-in is for, the adviser ranks methods by it: {', '.join(USES)}.",
+    ),
 ]
 
 
@@ -86,7 +112,7 @@ def request(
     )
 
 
-def resolve(wanted: Request, schema: Any, rows: int | None = None) -> tuple[Request, Any]:
+def resolve(wanted: Request, schema: Any, rows: int | None = None, use: str = "everything") -> tuple[Request, Any]:
     """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
     Who names a method is not advised: the request is as it was, and the advice None.
@@ -95,22 +121,19 @@ def resolve(wanted: Request, schema: Any, rows: int | None = None) -> tuple[Requ
 
     if wanted.method != adviser.AUTO:
         return wanted, None
-    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows)
+    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows, use=use)
     return replace(wanted, method=advice.method), advice
 
 
 def estimator(wanted: Request) -> Any:
     """The estimator of a request. Unknown options are refused by name, with the nearest one that exists."""
     import understudy as us
+    from understudy.methods.registry import check_names
 
     with options("method"):
         kind = us.method(wanted.method)
     known = [name for name in inspect.signature(kind).parameters if name not in ("epsilon", "delta", "seed")]
-    for name in wanted.options:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"
-            raise UsageError(f"method {wanted.method!r} has no option {name!r}; {advice}")
+    check_names(wanted.method, known, wanted.options)
     hints = get_type_hints(kind)
     for name, value in wanted.options.items():
         check_type(name, value, hints.get(name, Any))

@@ -10,9 +10,9 @@ from typer.core import TyperGroup
 
 from understudy.audit.result import AuditResult
 from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, settings, show, writable_folder
-from understudy.cli._progress import bar
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
 from understudy.errors import UsageError
+from understudy.progress import bar
 
 
 class Group(TyperGroup):

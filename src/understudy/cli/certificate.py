@@ -1,6 +1,7 @@
 """`understudy certificate`: show a model's privacy certificate, or recompute and verify it."""
 
 import json
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -49,13 +50,24 @@ def show_(
 
 
 @app.command()
-def verify(model: Model, as_json: AsJson = False) -> None:
+def verify(
+    model: Model,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="Public key: check the signature beside the folder, too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Recompute epsilon from the ledger and check the hash of every file. Exit code 1 if the claim does not hold."""
     if not model.is_dir():
         raise UsageError(f"{str(model)!r} is not a model folder")
     from understudy.accounting.certificate import verify as findings_of
 
     findings = list(findings_of(model))
+    if key is not None:
+        from understudy.accounting.certificate import Finding
+        from understudy.signing import check
+
+        findings.append(Finding("signature", *check(model, key)))
     holds = all(finding.ok for finding in findings)
     show(
         {"holds": holds, "findings": [{"ok": f.ok, "check": f.check, "detail": f.detail} for f in findings]},
@@ -64,6 +76,26 @@ def verify(model: Model, as_json: AsJson = False) -> None:
     )
     if not holds:
         raise typer.Exit(1)
+
+
+@app.command()
+def sign(
+    model: Model,
+    key: Annotated[Path, typer.Option("--key", help="Private key (PEM, mode 0600); with --new-key it is made.")],
+    new_key: Annotated[bool, typer.Option("--new-key", help="Make a new pair: KEY and KEY.pub.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Sign a model folder; the signature stands beside it, and 'verify --key KEY.pub' checks it."""
+    from understudy import signing
+
+    if new_key:
+        signing.make_keys(key)
+    elif not key.is_file():
+        raise UsageError(f"--key {str(key)!r}: there is no such file; --new-key makes one")
+    made = signing.sign(model, key)
+    public = f"{key}.pub"
+    words = ["understudy", "certificate", "verify", str(model), "--key", public]
+    show({"signature": str(made)}, lambda: f"wrote {made}; to check it: {shlex.join(words)}", as_json)
 
 
 def _verdict(holds: bool) -> str:

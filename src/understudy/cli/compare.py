@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from understudy.cli._output import AsJson, Quiet, as_options, need, options, show
-from understudy.cli._progress import FitProgress
-from understudy.cli._recipe import DEFAULT_DELTA, Seed
+from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed
 from understudy.errors import UsageError
+from understudy.progress import FitProgress
 
 app = typer.Typer()
 
@@ -32,6 +32,7 @@ def compare(
             "--real", help="Held-out rows of other people: makes a choice, paid with epsilon by those people."
         ),
     ] = None,
+    account: AccountFile = None,
     seed: Seed = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -44,7 +45,7 @@ def compare(
     from understudy.compare import compare as run
     from understudy.schema import Schema
 
-    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "real", "out"):
+    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "real", "out", "account"):
         found = run(
             file,
             Schema.load(schema),
@@ -55,12 +56,13 @@ def compare(
             real=real,
             seed=seed,
             progress=progress,
+            account=account,
         )
     if as_json or not quiet:
-        show(found.to_dict(), lambda: table(found), as_json)
+        show(found.to_dict(), lambda: table(found, account is None), as_json)
 
 
-def table(found: Any) -> Any:
+def table(found: Any, alone: bool = False) -> Any:
     """Methods, models and scores as a table for the terminal."""
     from rich.console import Group
     from rich.table import Table
@@ -76,7 +78,10 @@ def table(found: Any) -> Any:
         rows.add_row(one.method + mark, one.folder, f"{one.epsilon:.4g}", _share(one.kept), _share(one.kept_alone))
     note = "* of a classifier's gain over chance, from the benchmark tables most like this one; nothing was measured on your rows"
     return Group(
-        rows, Text(note, style="dim"), Text(), *(Text(f"- {as_options(line, 'real')}") for line in found.lines())
+        rows,
+        Text(note, style="dim"),
+        Text(),
+        *(Text(f"- {as_options(line, 'real')}") for line in [*found.lines(), *([NO_ACCOUNT] if alone else [])]),
     )
 
 

@@ -1,6 +1,5 @@
 """`understudy evaluate`: compare synthetic rows with held-out real ones. What it writes is not private."""
 
-import json
 import sys
 import time
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ import typer
 
 from understudy.cli._output import AsJson, Overwrite, Quiet, options, show, writable_folder
 from understudy.errors import UsageError
-from understudy.evaluate.result import Evaluation, Summary, Utility
+from understudy.evaluate.result import Evaluation, Summary, Utility, WholeTable
 
 app = typer.Typer()
 
@@ -43,7 +42,8 @@ def evaluate(
         int, typer.Option("--max-rows", help="Classifiers train on at most this many; 0: all.")
     ] = 20_000,
     model_dir: Annotated[
-        Path | None, typer.Option("--model-dir", help="Model folder whose certificate goes into the report.")
+        Path | None,
+        typer.Option("--model-dir", help="Model folder that made the rows: adds its certificate and a release report."),
     ] = None,
     image_shape: Annotated[
         str | None, typer.Option("--image-shape", help="Rows are pictures, e.g. 28x28: adds a CNN and a grid.")
@@ -64,7 +64,6 @@ def evaluate(
         if path is not None and not path.is_file():
             raise UsageError(f"{option} {str(path)!r}: there is no such file")
     writable_folder(out, overwrite)
-    certificate = read_certificate(model_dir)
     shape = parse_shape(image_shape)
 
     from understudy.evaluate.run import evaluate as run
@@ -82,7 +81,7 @@ def evaluate(
             by=tuple(by or ()),
             max_rows=max_rows or None,
             image_shape=shape,
-            certificate=certificate,
+            model=model_dir,
             seed=seed,
             jobs=jobs or None,
             progress=progress,
@@ -99,23 +98,8 @@ def evaluate(
         typer.echo(result.to_json())
     elif not quiet:
         show({}, lambda: summary(result, files), False)
-
-
-def read_certificate(folder: Path | None) -> dict[str, object] | None:
-    """The certificate a model folder carries, as it stands there."""
-    if folder is None:
-        return None
-    try:
-        found = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"--model-dir {str(folder)!r} has no certificate.json; name a folder of 'understudy fit'"
-        ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise UsageError(f"--model-dir {str(folder)!r}: certificate.json is not valid JSON") from None
-    if not isinstance(found, dict):
-        raise UsageError(f"--model-dir {str(folder)!r}: certificate.json holds no certificate")
-    return found
+    if result.diagnostics is not None and result.diagnostics.copied:
+        raise typer.Exit(1)
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
@@ -138,21 +122,14 @@ def summary(result: Evaluation, files: list[Path]) -> str:
     lines = [result.header.banner, ""]
     if result.utility is not None:
         lines += _utility(result.utility)
-    if result.fidelity is not None:
-        fidelity = result.fidelity
-        lines.append(f"column shapes   {_mean(fidelity.shape_score)} of 1 (mean over {len(fidelity.shapes)} columns)")
-        lines.append(f"pair trends     {_mean(fidelity.pairs.mean_absolute_difference)} mean absolute difference")
-        if fidelity.two_way is not None:
-            noise = "" if fidelity.two_way.noise is None else f" (sampling alone: {fidelity.two_way.noise:.3f})"
-            lines.append(f"two-way         {_mean(fidelity.two_way.mean)} mean total variation{noise}")
-        if fidelity.propensity is not None:
-            lines.append(
-                f"told apart      {_mean(fidelity.propensity.auroc)} AUROC real or synthetic (0.5: cannot tell)"
-            )
+    if result.fidelity is not None and result.fidelity.whole is not None:
+        lines += _whole(result.fidelity.whole)
     if result.mmd is not None:
         lines.append(f"MMD squared     {_mean(result.mmd.value, 5)}")
     lines += [f"warning: {text}" for text in result.warnings] + [f"note: {text}" for text in result.header.notes]
     lines += ["", *(f"wrote {path}" for path in files)]
+    if result.release.origin is None:
+        lines.append("no release report: name the model that made the rows with --model-dir")
     return "\n".join(lines)
 
 
@@ -171,6 +148,32 @@ def _utility(utility: Utility) -> list[str]:
     if utility.ranking_features is not None:
         lines.append(f"ranking agreement of features {_mean(utility.ranking_features.value)}")
     return [*lines, ""]
+
+
+SHOWN = {
+    "two-way": "pairs of columns",
+    "association": "associations",
+    "told-apart": "told from real",
+    "other-targets": "others predicted",
+    "impossible-rows": "impossible rows",
+    "k-marginal": "k-marginal",
+}
+
+
+def _whole(whole: WholeTable) -> list[str]:
+    """The few whole-table measures that matter most; `--json` and the report have all."""
+    lines = [f"{'whole table':18s}{'synthetic':>12s}{'real rows':>12s}{'no dependence':>16s}{'lost':>8s}"]
+    for name, title in SHOWN.items():
+        if (one := whole.measure(name)) is not None:
+            digits = 0 if name == "k-marginal" else 3
+            shown = [_figure(value, digits) for value in (one.value.mean, one.floor, one.independent)]
+            lost = "-" if one.lost is None else f"{one.lost:.0%}"
+            lines.append(f"{title:18s}{shown[0]:>12s}{shown[1]:>12s}{shown[2]:>16s}{lost:>8s}")
+    return [*lines, "lost: the way from real rows drawn again (0 %) to columns without dependence (100 %)", ""]
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _mean(figure: Summary, digits: int = 3) -> str:
@@ -194,7 +197,7 @@ class _Progress:
 
     def __enter__(self) -> "_Progress":
         if not self.quiet:
-            from understudy.cli._progress import _display
+            from understudy.progress import _display
 
             self.display = _display()
             if self.display.live.console.is_terminal:

@@ -1,15 +1,33 @@
 """`understudy fit`: learn a private stand-in for a table and write it, with its certificate, as a folder."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, show, writable_folder
-from understudy.cli._progress import FitProgress
-from understudy.cli._recipe import Config, Delta, Epsilon, Method, Seed, Setting, estimator, request, resolve
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, quoted, show, writable_folder
+from understudy.cli._recipe import (
+    NO_ACCOUNT,
+    AccountFile,
+    Config,
+    Delta,
+    Epsilon,
+    Method,
+    Request,
+    Seed,
+    Setting,
+    Use,
+    ValidFor,
+    estimator,
+    request,
+    resolve,
+)
 from understudy.errors import UsageError
+from understudy.people import People
+from understudy.progress import FitProgress
 
 app = typer.Typer()
 UNUSED = 1.0
@@ -25,7 +43,10 @@ def fit(
     out: Annotated[
         Path | None, typer.Option("--out", help="Model folder to write. (default: FILE with the ending .understudy)")
     ] = None,
+    account: AccountFile = None,
+    valid_for: ValidFor = None,
     seed: Seed = None,
+    use: Use = "everything",
     pairs: Setting = None,
     config: Config = None,
     not_private: Annotated[
@@ -33,6 +54,9 @@ def fit(
         typer.Option("--not-private", help="Needed for references such as gan: their result has no guarantee at all."),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted fit.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fit although the adviser says that nothing useful will come of it.")
+    ] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -54,21 +78,39 @@ def fit(
     data = need("FILE", wanted.data, "name the table to learn from")
     target = wanted.out or data.with_suffix(".understudy")
     writable_folder(target, overwrite)
-    if target.is_dir() and any(target.iterdir()) and not (target / "model.json").is_file():
-        raise UsageError(f"--out {str(target)!r} holds files that are not a model; choose another name")
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
+        from understudy.artifact import check_replaceable
         from understudy.schema import Schema
+        from understudy.schema.check import remarks
 
+        check_replaceable(target)
         loaded = Schema.load(wanted.schema)
+        if valid_for is not None:
+            with options("valid_for"):
+                loaded = replace(loaded, people=People.parse(valid_for))
         started = time.perf_counter()
-        model = estimator(resolve(wanted, loaded)[0])
+        resolved, advice = resolve(wanted, loaded, use=use)
+        model = estimator(resolved)
         check_consent(model, not_private)
+        if not quiet:
+            for line in remarks(data, loaded):
+                typer.echo(line, err=True)
+        if model.private and not resume:
+            verdict(advice or advise(loaded, resolved, use), force, quiet or as_json)
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
-            with options("resume"):
-                model.fit(data, loaded, progress=progress, checkpoint=checkpoint_of(target), resume=resume, out=target)
+            with options("resume", "account"):
+                model.fit(
+                    data,
+                    loaded,
+                    progress=progress,
+                    checkpoint=checkpoint_of(target),
+                    resume=resume,
+                    out=target,
+                    account=account,
+                )
         except KeyboardInterrupt:
             _say_what_is_left(checkpoint_of(target), model.delta)
             raise
@@ -78,6 +120,21 @@ def fit(
             lambda: _text(model, target, time.perf_counter() - started),
             as_json,
         )
+
+
+def advise(schema: Any, wanted: Request, use: str) -> Any:
+    """What to expect of a method that was named."""
+    from understudy import adviser
+
+    return adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, method=wanted.method, use=use)
+
+
+def verdict(advice: Any, force: bool, quiet: bool) -> None:
+    """One line before anything is spent; where nothing useful can come of it, a refusal that --force overrules."""
+    if advice.hopeless and not force:
+        raise UsageError(f"{advice.expect} Nothing was spent; add --force to fit all the same")
+    if not quiet:
+        typer.echo(f"{advice.method}: {advice.expect}", err=True)
 
 
 def check_consent(model: Any, not_private: bool) -> None:
@@ -98,6 +155,8 @@ def checkpoint_of(target: Path) -> Path:
 
 def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
     """Public figures only: nothing here was read from rows except through a paid release."""
+    from understudy import estimates
+
     plan = model.fitted.plan
     return {
         "model": str(target),
@@ -107,11 +166,16 @@ def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
         "unit": plan.unit,
         "valid": plan.valid,
         "void_reason": plan.void_reason,
+        "estimated": estimates.found(model.fitted.schema, model.fitted.resolved),
+        "not_found": estimates.lost(model.fitted.schema, model.fitted.resolved),
         "seconds": round(seconds, 2),
+        "account": model.fitted.account,
     } | ({"report": dict(model.fitted.report)} if model.fitted.report else {})
 
 
 def _text(model: Any, target: Path, seconds: float) -> str:
+    from understudy import estimates
+
     plan = model.fitted.plan
     guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
     if not plan.valid:
@@ -121,9 +185,21 @@ def _text(model: Any, target: Path, seconds: float) -> str:
         [
             f"wrote {target} in {seconds:.0f} s ({plan.method})",
             guarantee,
+            charged_line(model.fitted.account),
+            *estimates.found(model.fitted.schema, model.fitted.resolved),
             *([model.fitted.report["statement"]] if model.fitted.report else []),
-            f"next: understudy sample {target} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
+            f"next: understudy sample {quoted(target)} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
         ]
+    )
+
+
+def charged_line(account: Mapping[str, Any] | None) -> str:
+    """What the fit did to the holder's account, or that it did nothing."""
+    if account is None:
+        return NO_ACCOUNT
+    return (
+        f"entry {account['number']} of the account: together epsilon {account['total']:.4g} of {account['epsilon']:g} at delta "
+        f"{account['delta']:g}"
     )
 
 

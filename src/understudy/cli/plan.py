@@ -8,7 +8,7 @@ import typer
 from rich.console import RenderableType
 
 from understudy.cli._output import AsJson, show
-from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, estimator, request, resolve
+from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, Use, estimator, request, resolve
 
 app = typer.Typer()
 
@@ -22,6 +22,7 @@ def plan(
     rows: Annotated[
         int | None, typer.Option("--rows", min=1, help="Rows you expect, from public knowledge; for the advice only.")
     ] = None,
+    use: Use = "everything",
     pairs: Setting = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -35,7 +36,7 @@ def plan(
     from understudy.schema import Schema
 
     loaded = Schema.load(wanted.schema)
-    resolved, advice = resolve(wanted, loaded, rows)
+    resolved, advice = resolve(wanted, loaded, rows, use)
     made = estimator(resolved).plan(loaded, rows=rows)
     said = {} if advice is None else {"advice": advice.to_dict()}
     show(summary(made) | said, lambda: Group(table(made), *recommendation(advice)), as_json)

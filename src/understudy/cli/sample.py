@@ -2,17 +2,20 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, options, show, writable_file
-from understudy.cli._progress import bar
+from understudy.cli._output import AsJson, Overwrite, Quiet, counted, options, show, writable_file
 from understudy.errors import UsageError
 from understudy.files import write_atomically
+from understudy.progress import bar
+
+if TYPE_CHECKING:
+    from understudy.artifact import Model
 
 app = typer.Typer()
-GRID = 100  # images in a grid unless --rows says otherwise
+IMAGES = 100  # images in a grid unless --rows says otherwise
 
 
 @app.command(help="Write synthetic rows from a fitted model. Needs the model folder only.")
@@ -28,16 +31,27 @@ def sample(
         str | None,
         typer.Option("--where", metavar="LABEL=VALUE", help='Only rows with this label, e.g. "income=>50K".'),
     ] = None,
+    copies: Annotated[
+        int | None,
+        typer.Option("--copies", min=2, help="So many stand-ins that differ by privacy noise too: NAME-01.csv, ..."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write rows of a model to a file, batch by batch."""
-    if out.exists() and not overwrite:
-        raise UsageError(f"--out {str(out)!r} exists already; choose another name or add --overwrite")
+    files = [out] if copies is None else [out.with_stem(f"{out.stem}-{n:02}") for n in range(1, copies + 1)]
+    for file in files:
+        if file.exists() and not overwrite:
+            raise UsageError(f"--out {str(file)!r} exists already; choose another name or add --overwrite")
     writable_file(out)
+    if model.resolve() in out.resolve().parents:
+        raise UsageError(
+            f"--out {str(out)!r} lies in the model folder, which would no longer verify; choose another place"
+        )
 
     import understudy as us
+    from understudy import manifest
     from understudy.condition import parse_where
     from understudy.schema import open_writer
 
@@ -45,25 +59,52 @@ def sample(
     with options("where"):  # refused before the file is opened
         parse_where(where, loaded.codec.schema)
     count = loaded.rows if rows is None else rows
+    if copies is not None:
+        if where is not None or out.suffix.lower() == ".png":
+            raise UsageError("--copies writes whole tables, .csv or .parquet, without --where")
+        _write_copies(loaded, files, count, seed)
+        text = f"wrote {copies} copies of {count:,} rows, {files[0]} to {files[-1].name}; combine them with understudy.infer"
+        if not quiet:
+            show({"out": [str(file) for file in files], "rows": count}, lambda: text, as_json)
+        return
     out.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     if out.suffix.lower() == ".png":
         from understudy.evaluate.images import sample_grid
 
         with options("rows"):
-            count, picture = sample_grid(loaded, GRID if rows is None else rows, seed, where)
+            count, picture = sample_grid(loaded, IMAGES if rows is None else rows, seed, where)
         write_atomically(out, picture)
         if not quiet:
-            show({"out": str(out), "rows": count}, lambda: f"wrote a grid of {count:,} images to {out}", as_json)
+            show(
+                {"out": str(out), "rows": count}, lambda: f"wrote a grid of {counted(count, 'image')} to {out}", as_json
+            )
         return
     with bar("sampling", count, quiet or as_json) as advance, open_writer(out, loaded.codec) as writer:
         for batch in loaded.sample_arrow(count, seed=seed, where=where):
             writer.write(batch)
             advance(batch.num_rows)
+    manifest.write(out, model, count, where)
     seconds = time.perf_counter() - started
     if not quiet:
         show(
             {"out": str(out), "rows": count, "columns": len(loaded.schema.columns), "seconds": round(seconds, 3)},
-            lambda: f"wrote {count:,} rows to {out} in {seconds:.1f} s",
+            lambda: f"wrote {counted(count, 'row')} to {out} in {seconds:.1f} s",
             as_json,
         )
+
+
+def _write_copies(model: "Model", files: "list[Path]", rows: int, seed: int | None) -> None:
+    """One file for each model that could have been fitted."""
+    from numpy.random import SeedSequence
+
+    from understudy.schema import open_writer
+
+    seeds = SeedSequence(seed).generate_state(len(files))
+    with options("copies"):
+        drawn = model.redrawn(len(files), seed=seed)
+    files[0].parent.mkdir(parents=True, exist_ok=True)
+    for file, one, own in zip(files, drawn, seeds, strict=True):
+        with open_writer(file, one.codec) as writer:
+            for batch in one.sample_arrow(rows, seed=int(own)):
+                writer.write(batch)

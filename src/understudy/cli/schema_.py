@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, need, show, writable_file
+from understudy.cli._output import AsJson, Overwrite, need, options, quoted, show, writable_file
+from understudy.cli._recipe import AccountFile
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 
@@ -46,6 +47,7 @@ def init(
         float | None, typer.Option("--epsilon", help="What --estimate-kinds may cost, e.g. 0.05.")
     ] = None,
     delta: Annotated[float | None, typer.Option("--delta", help="Of --estimate-kinds. (default: 1e-6)")] = None,
+    account: AccountFile = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -61,8 +63,8 @@ def init(
         raise UsageError("--max-rows is given without --unit")
     if estimate_kinds and public_data:
         raise UsageError("--estimate-kinds is for private tables and --public-data for public ones; choose one")
-    if not estimate_kinds and (epsilon is not None or delta is not None):
-        raise UsageError("--epsilon and --delta pay for --estimate-kinds, which is not given")
+    if not estimate_kinds and (epsilon is not None or delta is not None or account is not None):
+        raise UsageError("--epsilon, --delta and --account pay for --estimate-kinds, which is not given")
     _free(out, overwrite)
     if _ledger(out).exists():
         raise UsageError(
@@ -72,7 +74,7 @@ def init(
     found = None
     if estimate_kinds:
         paid = need("--epsilon", epsilon, "say what finding the kinds may cost, e.g. --epsilon 0.05")
-        found = _find(file, out, said, label, unit, max_rows, paid, delta)
+        found = _find(file, out, said, label, unit, max_rows, paid, delta, account)
     text = draft(file, label=label, unit=unit, public_data=public_data, kinds=said, max_rows=max_rows, found=found)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, text)
@@ -81,7 +83,9 @@ def init(
     show(
         {"schema": str(out), "public_data": public_data, "open": left}
         | ({} if found is None else {"epsilon_spent": epsilon}),
-        lambda: f"wrote {out}{price}\n{_advice(left)}, then: understudy schema check {file} --schema {out}",
+        lambda: (
+            f"wrote {out}{price}\n{_advice(left)}, then: understudy schema check {quoted(file)} --schema {quoted(out)}"
+        ),
         as_json,
     )
 
@@ -105,7 +109,7 @@ def check(
         lambda: (
             "\n".join([*problems, REMARK])
             if problems
-            else f"{file} fits {schema}; next: understudy plan {schema} --epsilon 1"
+            else f"{file} fits {schema}; next: understudy plan {quoted(schema)} --epsilon 1"
         ),
         as_json,
     )
@@ -168,6 +172,7 @@ def _find(
     max_rows: int,
     epsilon: float,
     delta: float | None,
+    account: Path | None,
 ) -> "FoundKinds":
     """Kinds of the columns that nobody has said; whatever can be refused is refused before the price is paid."""
     from understudy.kinds import DELTA, find_kinds
@@ -176,15 +181,17 @@ def _find(
     types = column_types(file)
     check_roles(types, label, unit, said)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    return find_kinds(
-        file,
-        epsilon,
-        DELTA if delta is None else delta,
-        names=[name for name in types if name not in said],
-        unit=unit,
-        max_rows=max_rows,
-        ledger=_ledger(out),
-    )
+    with options("account"):
+        return find_kinds(
+            file,
+            epsilon,
+            DELTA if delta is None else delta,
+            names=[name for name in types if name not in said],
+            unit=unit,
+            max_rows=max_rows,
+            ledger=_ledger(out),
+            account=account,
+        )
 
 
 def _ledger(out: Path) -> Path:

@@ -16,12 +16,12 @@ change how anybody else's is read. `vectors` computes the same for whole blocks;
 Any object may sit in a cell. Known types are read, all others are unreadable; nothing here raises, warns or prints.
 """
 
+import functools
 import math
 import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -42,11 +42,12 @@ _TRUTH = {"true": "true", "t": "true", "yes": "true", "1": "true", "false": "fal
 _WHOLES = int | np.unsignedinteger | np.int8 | np.int16 | np.int32 | np.int64 | np.intc | np.longlong  # no timedelta64
 _EXACT = 10**30  # whole numbers below this are written out; Python refuses to write some thousands of digits
 _EPOCH = datetime(1970, 1, 1)
+_CODES = {"%Y": r"(?P<Y>[0-9]{4})"} | {f"%{code}": f"(?P<{code}>[0-9]{{1,2}})" for code in "mdHMS"}
 _UNITS = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
 _PARTS = {"ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 
 
-def missing(cell: Any) -> bool:
+def missing(cell: object) -> bool:
     """Whether a cell holds no value at all: None, NA, NaT, NaN. An empty text is a text; CSV marks it before."""
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return True
@@ -58,10 +59,15 @@ def missing(cell: Any) -> bool:
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
-def number(cell: Any) -> float:
-    """A number, infinities kept; text in plain decimal or scientific notation, so `0x10` and `1_0` are none."""
+def number(cell: object, decimal: str = ".") -> float:
+    """A number, infinities kept; text in plain decimal or scientific notation, so `0x10` and `1_0` are none.
+
+    Where the schema says that text has a decimal comma, a point is no part of a number: `1.234,5` cannot be read.
+    """
     if isinstance(cell, str):
         text = cell.strip(WHITE)
+        if decimal == ",":
+            text = "" if "." in text else text.replace(",", ".")
         return float(text) if _NUMBER.fullmatch(text) else math.nan
     if isinstance(cell, _WHOLES | np.bool_ | Decimal | Fraction):
         try:
@@ -74,13 +80,39 @@ def number(cell: Any) -> float:
 
 
 # -- dates and times ---------------------------------------------------------------------------------------------------
-def moment(cell: Any) -> float:
-    """Seconds since 1970 UTC within the years 1 to 9999; without an offset a time counts as UTC. No bare numbers."""
+def moment(cell: object, form: str | None = None) -> float:
+    """Seconds since 1970 UTC within the years 1 to 9999; without an offset a time counts as UTC. No bare numbers.
+
+    A text that has the schema's own form (`%d.%m.%Y`) is read by it, any other as an ISO date.
+    """
+    if form is not None and isinstance(cell, str):
+        match = pattern(form).fullmatch(cell.strip(WHITE))
+        if match is not None:
+            return _formed(match.groupdict())
     found = instant(cell)
     return math.nan if found is None else found[0] + found[1] / 1e9
 
 
-def instant(cell: Any) -> tuple[int, int] | None:
+@functools.cache
+def pattern(form: str) -> re.Pattern[str]:
+    """The texts of a date's form. ValueError for what is no form: only %Y %m %d %H %M %S, the first three once each."""
+    parts = re.split(r"(%.)", form)
+    codes = [part for part in parts if part.startswith("%")]
+    if not set(codes) <= set(_CODES) or len(set(codes)) < len(codes) or not {"%Y", "%m", "%d"} <= set(codes):
+        raise ValueError("no form of a date")
+    return re.compile("".join(_CODES.get(part) or re.escape(part) for part in parts))
+
+
+def _formed(parts: dict[str, str]) -> float:
+    numbers = {name: int(text) for name, text in parts.items()}
+    try:
+        gap = datetime(*(numbers.get(name, 0) for name in ("Y", "m", "d", "H", "M", "S"))) - _EPOCH  # type: ignore[arg-type]
+    except ValueError:  # 31 February
+        return math.nan
+    return float(gap.days * 86_400 + gap.seconds)
+
+
+def instant(cell: object) -> tuple[int, int] | None:
     """Whole seconds since 1970 UTC and nanoseconds; None for what is no date or time."""
     try:
         if isinstance(cell, str):
@@ -136,7 +168,7 @@ def _ticks(cell: np.datetime64) -> tuple[int, int] | None:
 
 
 # -- categories --------------------------------------------------------------------------------------------------------
-def key(cell: Any, family: str) -> str | None:
+def key(cell: object, family: str) -> str | None:
     """The canonical text of a category in a column of this family (string, integer, float, boolean).
 
     Text columns keep their text; for numbers 7, 7.0, "7" and " 7 " are one; for booleans true, t, yes and 1, in any case.
@@ -151,7 +183,7 @@ def key(cell: Any, family: str) -> str | None:
     return _number_key(cell)
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     """The text of one value; whole floats lose their `.0`, since a null in a column makes pandas add it."""
     if isinstance(cell, str):
         return str(cell) if _is_unicode(cell) else UNREADABLE
@@ -167,7 +199,7 @@ def _text(cell: Any) -> str:
     return str(cell) if isinstance(cell, Decimal | Fraction | date | np.datetime64 | UUID) else UNREADABLE
 
 
-def _number_key(cell: Any) -> str | None:
+def _number_key(cell: object) -> str | None:
     whole = _whole(cell)
     if whole is not None:
         return str(whole)
@@ -175,7 +207,7 @@ def _number_key(cell: Any) -> str | None:
     return UNREADABLE if math.isnan(value) else repr(value)
 
 
-def _whole(cell: Any) -> int | None:
+def _whole(cell: object) -> int | None:
     """The whole number that a cell holds exactly, however it is written; None for others and for huge ones."""
     if isinstance(cell, str):
         text = cell.strip(WHITE)
@@ -190,7 +222,7 @@ def _whole(cell: Any) -> int | None:
 
 
 # -- persons -----------------------------------------------------------------------------------------------------------
-def identity(cell: Any) -> str | None:
+def identity(cell: object) -> str | None:
     """The canonical text of an identifier.
 
     Text without surrounding white space (`7` and `07` are two persons, 7 and "7" are one), whole numbers in decimal,
@@ -215,7 +247,7 @@ def identity(cell: Any) -> str | None:
     return when.isoformat() + (f".{found[1]:09d}".rstrip("0") if found[1] else "")
 
 
-def _is_day(cell: Any) -> bool:
+def _is_day(cell: object) -> bool:
     if isinstance(cell, np.datetime64):
         return np.datetime_data(cell.dtype)[0] == "D"
     return not isinstance(cell, datetime)
@@ -231,7 +263,7 @@ def _is_unicode(text: str) -> bool:
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
-def image(cell: Any, size: int) -> np.ndarray | None:
+def image(cell: object, size: int) -> np.ndarray | None:
     """`size` float32 numbers within 0 to 255, a NaN among them as the middle; None for anything else than an image."""
     try:
         flat = np.asarray(cell).reshape(-1)

@@ -39,9 +39,19 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         problems.append(f"column {extra[0]!r}{more}: not in the schema; it will be ignored")
     found: dict[str, dict[str, None]] = {column.name: {} for column in schema.columns}
+    label = schema.column(schema.label) if schema.label is not None and schema.label_kind != "numeric" else None
+    seen: set[int] = set()
     for rows in opened.blocks():
+        if label is not None and label.resolved:
+            seen |= set(rows.positions(label).tolist())
         for column in schema.columns:
             found[column.name] |= dict.fromkeys(_contents(rows, column, schema))
+    if label is not None and label.resolved and not strict:
+        classes = 2 if label.kind == "boolean" else len(label.categories or ())
+        if len([code for code in seen if code >= 0]) < classes:
+            found[label.name][
+                "some of its classes do not occur; are they written as in the table (1 or yes, Yes or yes)?"
+            ] = None
     typed = as_frame(table.head(0), schema) if strict else None
     for column in schema.columns:
         if typed is not None:
@@ -55,6 +65,15 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
             "the surplus is dropped at random"
         )
     return problems
+
+
+def remarks(table: Any, schema: Schema) -> list[str]:
+    """What the header and the types of a table say about it, without a look at any row: may be shown to anybody."""
+    open_table(table, schema)
+    names = _names(table, schema)
+    extra = [name for name in names if name not in set(schema.names)]
+    more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
+    return [f"column {extra[0]!r}{more}: not in the schema; it will be ignored"] if extra else []
 
 
 def _names(table: Any, schema: Schema) -> list[str]:
@@ -84,7 +103,7 @@ def _hashes(ids: pa.Array) -> np.ndarray:
     """64 bits of every id; cells that name nobody are left out."""
     coded = ids.drop_null() if pa.types.is_dictionary(ids.type) else ids.drop_null().dictionary_encode()
     names = coded.dictionary.to_numpy(zero_copy_only=False).astype(object)
-    return pd.util.hash_array(names, categorize=False)[coded.indices.to_numpy()]
+    return np.asarray(pd.util.hash_array(names, categorize=False)[coded.indices.to_numpy()])
 
 
 def _types(series: pd.Series, column: Column) -> list[str]:
@@ -105,7 +124,7 @@ def _same(dtype: np.dtype, wanted: pa.DataType) -> bool:
     if pa.types.is_date(wanted):
         return dtype.kind == "M"
     try:
-        return pa.from_numpy_dtype(dtype) == wanted
+        return bool(pa.from_numpy_dtype(dtype) == wanted)
     except pa.ArrowException:
         return False
 
@@ -128,7 +147,11 @@ def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
     if column.kind in ("continuous", "integer", "datetime"):
         values = rows.numbers(column)
         if (np.isnan(values) & ~null).any():
-            shape = "ISO dates" if column.kind == "datetime" else "numbers"
+            shape = 'numbers (with a decimal comma? say `decimal: ","` at the top of the schema)'
+            if column.kind == "datetime":
+                shape = (
+                    f"dates of the form {column.format}" if column.format else 'ISO dates (say `format: "%d.%m.%Y"`)'
+                )
             problems.append(f"holds values that cannot be read as {shape}; they count as missing")
         if np.isinf(values).any():
             problems.append("holds infinite values; they are clamped to the bounds")

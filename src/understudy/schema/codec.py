@@ -18,6 +18,7 @@ always returns rows that fit the schema. encode then decode returns the same val
 """
 
 import math
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ def cell(column: Column) -> float:
     if column.kind == "datetime":
         return max(step_of(column), 2 * grain)
     if pa.types.is_decimal(column.arrow_type):
-        return max(10.0**-column.arrow_type.scale, 2 * grain)
+        return float(max(10.0**-column.arrow_type.scale, 2 * grain))
     ends = max(abs(lower), abs(upper))
     return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.arrow_type), 2.0**-51)
 
@@ -99,6 +100,8 @@ class Codec:
         # Column and part of every place; pixels are read with their image.
         plain = {c.name: c for c in self._plain}
         self._owners = [(plain.get(b.column), int(b.part == "missing")) for b in blocks for _ in range(b.size)]
+        images = {pixel.name: c.name for c in self._images for pixel in c.pixels}
+        self._place_columns = [images.get(b.column, b.column) for b in blocks for _ in range(b.size)]
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
         for column in self._plain:
             if column.kind in ("continuous", "integer"):
@@ -115,8 +118,16 @@ class Codec:
         empty = Encoded(np.zeros((0, self.width), np.float32), np.zeros(0, np.int32))
         return Encoded(*(np.concatenate(parts) for parts in zip(empty, *found, strict=True)))
 
-    def encode_rows(self, block: Rows) -> Encoded:
-        """A block of rows, each by itself."""
+    def columns_of(self, places: Collection[int]) -> frozenset[str]:
+        """The columns that hold these places, and the label."""
+        names = {self._place_columns[place] for place in places}
+        return frozenset(names if self._label is None else names | {self._label.name})
+
+    def _only(self, columns: Iterable[Column], names: Collection[str] | None) -> list[Column]:
+        return [column for column in columns if names is None or column.name in names]
+
+    def encode_rows(self, block: Rows, only: Collection[str] | None = None) -> Encoded:
+        """A block of rows, each by itself. With `only` the places of other columns stay 0."""
         count = block.count
         rows = np.zeros((count, self.width), np.float32)
         # Columns that take one place each are gathered until they fill a cache line, then copied across together.
@@ -129,9 +140,9 @@ class Codec:
                 pending.clear()
 
         with np.errstate(all="ignore"):
-            for column in self._images:
+            for column in self._only(self._images, only):
                 rows[:, self._places(column)] = block.pixels(column)[0] / np.float32(255.0)
-            for column in self._plain:
+            for column in self._only(self._plain, only):
                 start = self._starts[column.name, "value"]
                 parts = _encode(block, column)
                 if parts is None:
@@ -139,7 +150,7 @@ class Codec:
                     rows[np.arange(count), start + block.outcomes(column)] = 1.0
                     continue
                 if pending and start != first + len(pending):
-                    flush()  # an image lies between
+                    flush()  # another column lies between
                 if not pending:
                     first = start
                 pending.extend(parts)
@@ -153,7 +164,7 @@ class Codec:
         column, offset = self._owners[place]
         if column is not None and (parts := _encode(block, column)) is not None:
             return parts[offset]
-        return np.ascontiguousarray(self.encode_rows(block).rows[:, place])
+        return np.ascontiguousarray(self.encode_rows(block, self.columns_of([place])).rows[:, place])
 
     def encode_outcome(self, block: Rows, start: int) -> np.ndarray:
         """Which place of the one-hot block at `start` is 1, row by row."""
@@ -170,7 +181,7 @@ class Codec:
         if self._label is None:
             return np.zeros(block.count, np.int32)
         if self._label.kind == "ordinal":
-            return np.maximum(block.positions(self._label), 0)
+            return np.asarray(np.maximum(block.positions(self._label), 0))
         return block.outcomes(self._label)
 
     def decode_arrow(self, rows: np.ndarray, classes: np.ndarray, *, first_row: int = 0) -> pa.Table:

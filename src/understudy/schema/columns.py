@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 
 from understudy.errors import UsageError
-from understudy.schema.cells import UNREADABLE
+from understudy.schema.cells import UNREADABLE, pattern
 from understudy.schema.types import (
     EXACT_INTEGERS,
     FAMILIES,
@@ -58,9 +58,13 @@ class Column:
     height: int | None = None  # of an image, as are width and channels
     width: int | None = None
     channels: int | None = None
+    format: str | None = None  # of dates in text, e.g. %d.%m.%Y
+    decimals: int | None = None  # of numbers that come back
+    decimal: str = "."  # the decimal mark of numbers in text; stated once for the whole table
 
     def __post_init__(self) -> None:
         _check_kind(self)
+        _check_writing(self)
         if self.kind == "image":
             _check_image(self)
         if self.categories is not None:
@@ -84,6 +88,8 @@ class Column:
         """The Arrow type that comes back on output."""
         if self.dtype is not None:
             return parse_type(self.dtype)
+        if self.format is not None and "%H" not in self.format:
+            return pa.date32()
         if self.kind in LISTED:
             return pa.scalar(self.categories[0]).type if self.categories else pa.string()
         return NATURAL[self.kind]
@@ -126,6 +132,26 @@ class Column:
             if self.other and OTHER not in values:
                 values += (OTHER,)
         return (*values, None) if self.missing else values
+
+
+def _check_writing(column: Column) -> None:
+    """How dates and numbers are written."""
+    if column.format is not None:
+        if column.kind != "datetime":
+            raise column.problem(f"`format` is for dates, not for kind {column.kind}")
+        try:
+            pattern(column.format)
+        except ValueError:
+            raise column.problem(
+                f"format {column.format!r} must name %Y, %m and %d, and may name %H, %M and %S, each once; e.g. %d.%m.%Y"
+            ) from None
+    if column.decimals is not None:
+        if column.kind != "continuous":
+            raise column.problem(f"`decimals` is for kind continuous, not {column.kind}")
+        if not 0 <= column.decimals <= 15:
+            raise column.problem(f"decimals must lie between 0 and 15, not {column.decimals}")
+    if column.decimal not in (".", ","):
+        raise UsageError(f'decimal must be "." or ",", not {column.decimal!r}')
 
 
 def text_column(name: str) -> Column:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from understudy.schema.header import BOM, LONGEST_LINE, damaged, is_packed, open_bytes, separator
+from understudy.schema.header import BOM, LONGEST_LINE, damaged, is_packed, open_bytes
 from understudy.schema.rows import BLOCK, Rows, Table
 
 
@@ -56,6 +56,7 @@ class CsvTable(Table):
     wanted: tuple[str, ...]
     start: int
     size: int
+    separator: str = ","
     block: int = BLOCK
     part_bytes: int = 1 << 26
     read_bytes: int = 1 << 23
@@ -66,7 +67,7 @@ class CsvTable(Table):
         return 1 if is_packed(self.path) else max(1, -(-(self.size - self.start) // self.part_bytes))
 
     @cached_property
-    def most_rows(self) -> int:  # type: ignore[override]
+    def most_rows(self) -> int:
         """All lines are counted: a guess by the length of some would be one long line's to decide."""
         lines = 1
         try:
@@ -124,7 +125,7 @@ class CsvTable(Table):
         return place
 
     def _blocks(self, lines: bytes) -> Iterator[Rows]:
-        columns = parse(lines, separator(self.path), len(self.names), [self.names.index(n) for n in self.wanted])
+        columns = parse(lines, self.separator, len(self.names), [self.names.index(n) for n in self.wanted])
         cells = dict(zip(self.wanted, columns, strict=True))
         count = len(columns[0]) if columns else 0
         for first in range(0, count, self.block):

@@ -26,6 +26,7 @@ def step_of(column: Column) -> float:
 
 
 def numpy_type(column: Column) -> np.dtype:
+    """The type that a column's numbers are computed in."""
     kind = column.arrow_type
     return np.dtype(np.float64 if pa.types.is_decimal(kind) else kind.to_pandas_dtype())
 
@@ -44,6 +45,7 @@ class Numbers:
         self.out = np.empty((len(columns), count), numpy_type(columns[0]))
 
     def read(self, piece: np.ndarray, here: slice) -> None:
+        """Decode a piece of encoded numbers."""
         values = _unit(piece[self.places])
         values *= self.span
         values += self.lower
@@ -52,8 +54,14 @@ class Numbers:
         self.out[:, here] = np.minimum(values, self.upper, out=values)
 
     def arrays(self, nulls: dict[str, np.ndarray]) -> dict[str, pa.Array]:
+        """The decoded columns, with nulls where they belong."""
         found = {}
         for column, values in zip(self.columns, self.out, strict=True):
+            if column.decimals is not None:
+                lower, upper = column.bounds  # which may lie between two numbers of so many decimals
+                values = np.clip(np.round(values.astype(np.float64), column.decimals), lower, upper).astype(
+                    values.dtype
+                )
             array = pa.array(values, mask=nulls.get(column.name))
             found[column.name] = array if array.type == column.arrow_type else array.cast(column.arrow_type, safe=False)
         return found
@@ -68,6 +76,7 @@ class Decoder(NamedTuple):
 
 
 def decoder(column: Column, count: int) -> Decoder:
+    """What decodes a column of this kind."""
     kind = column.arrow_type
     if column.kind == "datetime":
         return _datetime_decoder(column, count)
@@ -107,7 +116,7 @@ def _datetime_decoder(column: Column, count: int) -> Decoder:
 
 def _unit(values: np.ndarray) -> np.ndarray:
     # fmax and fmin put NaN (a generator gone wrong) at the lower end, where clip would keep it.
-    return np.fmin(np.fmax(values, np.float32(0)), np.float32(1)).astype(np.float64)
+    return np.asarray(np.fmin(np.fmax(values, np.float32(0)), np.float32(1)).astype(np.float64))
 
 
 def _argmax(block: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ No table is read. The format is recognised from the content, or named.
 
 import os
 from pathlib import Path
-from typing import Any
 
 from understudy.errors import UsageError
 from understudy.schema.frictionless import from_frictionless, is_frictionless
@@ -31,12 +30,12 @@ def import_dictionary(path: str | os.PathLike[str], format: str | None = None, t
     return write(entries, what="a table", source=f"{source} ({Path(path).name!a})", remarks=remarks)
 
 
-def recognised(content: Any) -> str:
+def recognised(content: object) -> str:
     """The format a parsed dictionary is in; empty when none fits."""
     return next((name for name, fits in FORMATS.items() if fits(content)), "")
 
 
-def _read(name: str, content: Any, table: str | None) -> tuple[list[Entry], list[str]]:
+def _read(name: str, content: object, table: str | None) -> tuple[list[Entry], list[str]]:
     if name == "frictionless":
         return from_frictionless(content, table)
     if name == "sdv":

@@ -12,11 +12,13 @@ OPEN = "?"  # stands in a draft for what only the holder can say
 
 
 def nearest(name: str, names: Iterable[Any]) -> str:
+    """A hint at the closest name, or nothing."""
     close = difflib.get_close_matches(str(name), [str(n) for n in names], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def mapping(value: Any, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
+def mapping(value: object, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
+    """A value that must hold `key: value` pairs with known keys."""
     if not isinstance(value, Mapping):
         raise UsageError(f"{what} should hold `key: value` pairs with the keys {', '.join(keys)}")
     for key in value:
@@ -25,18 +27,19 @@ def mapping(value: Any, what: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
     return value
 
 
-def reference(value: Any, what: str, option: str) -> dict[str, Any]:
+def reference(value: object, what: str, *allowed: str) -> dict[str, Any]:
+    """A unit or label of a document, with its options."""
     if value is None:
         return {}
     if isinstance(value, str | int) and not isinstance(value, bool):
         return {"column": str(value)}
-    found = dict(mapping(value, what, ("column", option)))
+    found = dict(mapping(value, what, ("column", *allowed)))
     if not isinstance(found.get("column"), str | int):
         raise UsageError(f"{what} needs `column:` with the name of a column")
     found["column"] = str(found["column"])
-    positive = found.get(option)
-    if positive is not None and not isinstance(positive, str | int | float):
-        raise UsageError(f"{what}: {option} must be one value, not {type(positive).__name__}")
+    for option in allowed:
+        if not isinstance(found.get(option), str | int | float | None):
+            raise UsageError(f"{what}: {option} must be one value, not {type(found[option]).__name__}")
     return found
 
 
@@ -59,10 +62,12 @@ def refuse_open(entries: Mapping[Any, Any]) -> None:
     raise UsageError(f'column {name!r}: {key} still says "?"{more}; write {way_out} there, or delete the line')
 
 
-_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype", "height", "width", "channels")
+_ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype", "height", "width", "channels", "format",
+          "decimals")  # fmt: skip
 
 
-def column_from(name: str, entry: Any) -> Column:
+def column_from(name: str, entry: object, decimal: str = ".") -> Column:
+    """A column from its entry in a document."""
     entry = dict(mapping(entry, f"column {name!r}", _ENTRY))
     if not isinstance(entry.get("kind"), str):
         raise UsageError(f"column {name!r}: needs a kind")
@@ -73,6 +78,10 @@ def column_from(name: str, entry: Any) -> Column:
             raise UsageError(f"column {name!r}: {flag} must be true or false")
     if not isinstance(entry.get("dtype", ""), str):
         raise UsageError(f"column {name!r}: dtype must be text such as int64")
+    if not isinstance(entry.get("format", ""), str):
+        raise UsageError(f"column {name!r}: format must be text such as %d.%m.%Y")
+    if not isinstance(entry.get("decimals", 0), int) or isinstance(entry.get("decimals"), bool):
+        raise UsageError(f"column {name!r}: decimals must be a whole number")
     for side in ("lower", "upper"):
         if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
             raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
@@ -96,13 +105,13 @@ def column_from(name: str, entry: Any) -> Column:
             raise UsageError(f"column {name!r}: null is no category; write `missing: true`")
         categories = tuple(categories)
     try:
-        return Column(name=name, categories=categories, estimate=estimate, **entry)
+        return Column(name=name, categories=categories, estimate=estimate, decimal=decimal, **entry)
     except UsageError as error:
         prefix = f"column {name!r}"
         raise error if str(error).startswith(prefix) else UsageError(f"{prefix}: {error}") from None
 
 
-def _estimate(value: Any, name: str, what: str) -> str:
+def _estimate(value: object, name: str, what: str) -> str:
     if value == "estimate":
         return name
     if isinstance(value, Mapping) and set(value) == {"estimate"} and isinstance(value["estimate"], str | int):
@@ -114,6 +123,7 @@ def _estimate(value: Any, name: str, what: str) -> str:
 
 
 def column_entry(column: Column) -> dict[str, Any]:
+    """The entry of a column in a document."""
     entry: dict[str, Any] = {"kind": column.kind}
     entry |= {
         side: getattr(column, side) for side in ("height", "width", "channels") if getattr(column, side) is not None
@@ -126,6 +136,5 @@ def column_entry(column: Column) -> dict[str, Any]:
         group = "estimate" if column.estimate == column.name else {"estimate": column.estimate}
         entry["bounds" if column.kind in NUMERIC else "categories"] = group
     entry |= {flag: True for flag in ("missing", "other") if getattr(column, flag)}
-    if column.dtype is not None:
-        entry["dtype"] = column.dtype
+    entry |= {key: getattr(column, key) for key in ("dtype", "format", "decimals") if getattr(column, key) is not None}
     return entry

@@ -52,6 +52,7 @@ def usable_categories(column: Column, found: Iterable[Value], declared: Value | 
 
 
 def usable_bounds(column: Column, lower: float, upper: float) -> tuple[float | int | str, float | int | str]:
+    """Estimated bounds as values of the column: finite, and apart from each other."""
     lower, upper = (0.0 if math.isnan(x) else x for x in (lower, upper))
     kind = column.arrow_type
     if column.kind == "datetime":

@@ -54,6 +54,7 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 
 def require_file(path: str | os.PathLike[str], *, folder: bool = False) -> None:
+    """UsageError unless the path is a file (or a folder, where one is meant)."""
     file = Path(path)
     if not file.exists():
         raise UsageError(f"table {str(path)!r} does not exist")

@@ -33,6 +33,7 @@ class ArrowTable(Table):
 
     @property
     def parts(self) -> int:  # type: ignore[override]
+        """How many parts the table is read in."""
         return _parts(self.table.num_rows, self.block)
 
     @property
@@ -55,6 +56,7 @@ class FrameTable(Table):
 
     @property
     def parts(self) -> int:  # type: ignore[override]
+        """How many parts the frame is read in."""
         return _parts(self.count, self.block)
 
     @property

@@ -35,7 +35,7 @@ _LEFT_OUT = ("object", "array", "list", "time", "duration", "geopoint", "geojson
 _READ_AS_BOOLEAN = {"true", "false", "t", "f", "yes", "no", "1", "0"}
 
 
-def is_frictionless(content: Any) -> bool:
+def is_frictionless(content: object) -> bool:
     """Whether a parsed file looks like a Table Schema, a Data Resource or a Data Package."""
     if not isinstance(content, Mapping):
         return False
@@ -44,7 +44,7 @@ def is_frictionless(content: Any) -> bool:
     return resource or isinstance(content.get("fields"), list) or isinstance(content.get("resources"), list)
 
 
-def from_frictionless(content: Any, table: str | None = None) -> tuple[list[Entry], list[str]]:
+def from_frictionless(content: object, table: str | None = None) -> tuple[list[Entry], list[str]]:
     """The fields as entries, and remarks about the whole; `table` chooses one resource when there are several."""
     schema = _table_schema(content, table)
     fields = schema.get("fields")
@@ -60,7 +60,7 @@ def from_frictionless(content: Any, table: str | None = None) -> tuple[list[Entr
     return entries, _remarks(schema)
 
 
-def _table_schema(content: Any, wanted: str | None) -> Mapping[str, Any]:
+def _table_schema(content: object, wanted: str | None) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise UsageError("this is not a Frictionless schema: a JSON object with `fields` or `resources` is expected")
     if isinstance(content.get("resources"), list):
@@ -76,7 +76,7 @@ def _table_schema(content: Any, wanted: str | None) -> Mapping[str, Any]:
             raise UsageError(f"the data package describes several tables; choose one of {names}")
         if wanted is not None and wanted not in described:
             raise UsageError(f"the data package describes no table {wanted!r}; there are {names}")
-        return described[wanted if wanted is not None else next(iter(described))]
+        return dict(described[wanted if wanted is not None else next(iter(described))])
     inner = content.get("schema")
     return inner if isinstance(inner, Mapping) else content
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from understudy.errors import UsageError
 
 SUFFIXES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+OTHERS = (";", "\t", "|")  # separators that a header may show instead of a comma
 LONGEST_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 
 
-def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int]:
-    """The names in the header, and the number of bytes up to its end."""
+def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int, str]:
+    """The names in the header, the number of bytes up to its end, and what separates columns."""
     line, end = b"", 0
     try:
         with open_bytes(path) as file:
@@ -32,7 +33,8 @@ def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int]:
     if len(line) > LONGEST_LINE:
         raise damaged(path)
     try:
-        found = next(csv.reader([line.decode("utf-8")], delimiter=separator(path), strict=True), [])
+        mark = separator(path, line.decode("utf-8"))
+        found = next(csv.reader([line.decode("utf-8")], delimiter=mark, strict=True), [])
     except UnicodeDecodeError:
         raise UsageError(
             f"table {str(path)!r}: the header is not UTF-8 text; save it again as CSV with UTF-8 encoding"
@@ -43,16 +45,22 @@ def read_header(path: str | os.PathLike[str]) -> tuple[list[str], int]:
         ) from None
     if not any(field.strip() for field in found):
         raise UsageError(f"table {str(path)!r} has no header line")
-    return found, end
+    return found, end, mark
 
 
-def separator(path: str | os.PathLike[str]) -> str:
-    """Tab for .tsv files, comma for .csv files."""
+def separator(path: str | os.PathLike[str], header: str) -> str:
+    """Tab for .tsv files, comma for .csv files; where the header has none of these, what else it has most of.
+
+    Decided by the header alone, which is public; never by a row.
+    """
     name = Path(path).name.lower()
-    return next(mark for suffix, mark in SUFFIXES.items() if name.endswith(suffix))
+    usual = next(mark for suffix, mark in SUFFIXES.items() if name.endswith(suffix))
+    most = max((usual, ",", *OTHERS), key=header.count)
+    return most if usual not in header and most in header else usual
 
 
 def is_packed(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is compressed, by its name."""
     return str(path).lower().endswith(".gz")
 
 
@@ -62,4 +70,5 @@ def open_bytes(path: str | os.PathLike[str]) -> io.BufferedIOBase:
 
 
 def damaged(path: str | os.PathLike[str]) -> UsageError:
+    """The error for a file that cannot be read."""
     return UsageError(f"table {str(path)!r} is not a readable CSV file; it may be truncated or damaged")

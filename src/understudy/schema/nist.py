@@ -20,7 +20,7 @@ _KEYS = {"description", "details", "link", "values"}  # of a data dictionary's e
 _SHAPE = {"dtype", "values", "min", "max", "has_null", "null_value"}  # of a schema's entry
 
 
-def is_nist(content: Any) -> bool:
+def is_nist(content: object) -> bool:
     """Whether a parsed file looks like one of the two shapes."""
     if not isinstance(content, Mapping) or not content:
         return False

@@ -26,6 +26,7 @@ class PaidKinds:
     delta: float
     columns: int
     unit: str | None = None
+    release: str = ""  # a name of its own for this vote: accounts count it once, however many plans carry it
 
     def __post_init__(self) -> None:
         for name in ("sigma", "epsilon", "delta", "columns"):
@@ -33,11 +34,11 @@ class PaidKinds:
                 raise UsageError(f"kinds: {name} must be above 0 and finite, as `schema init` wrote it")
 
     @classmethod
-    def from_entry(cls, entry: Any) -> "PaidKinds | None":
+    def from_entry(cls, entry: object) -> "PaidKinds | None":
         """The record that a schema file holds, if it holds one."""
         if entry is None:
             return None
-        found = mapping(entry, "kinds", ("sigma", "epsilon", "delta", "columns", "unit"))
+        found = mapping(entry, "kinds", ("sigma", "epsilon", "delta", "columns", "unit", "release"))
         numbers = {name: found.get(name) for name in ("sigma", "epsilon", "delta")}
         for name, value in numbers.items():
             if not isinstance(value, int | float) or isinstance(value, bool):
@@ -47,8 +48,14 @@ class PaidKinds:
             raise UsageError("kinds: columns must be a whole number, as `schema init` wrote it")
         if unit is not None and not isinstance(unit, str):
             raise UsageError("kinds: unit must be the name of a column, as `schema init` wrote it")
-        return cls(**{name: float(value) for name, value in numbers.items()}, columns=columns, unit=unit)  # type: ignore[arg-type]
+        release = found.get("release", "")
+        if not isinstance(release, str):
+            raise UsageError("kinds: release must be a word, as `schema init` wrote it")
+        measured = {name: float(value) for name, value in numbers.items()}  # type: ignore[arg-type]
+        return cls(**measured, columns=columns, unit=unit, release=release)
 
     def entry(self) -> dict[str, Any]:
+        """As the schema's document holds it."""
         found = {"sigma": self.sigma, "epsilon": self.epsilon, "delta": self.delta, "columns": self.columns}
-        return found if self.unit is None else found | {"unit": self.unit}
+        named = {"unit": self.unit, "release": self.release}
+        return found | {name: value for name, value in named.items() if value}

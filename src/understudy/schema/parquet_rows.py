@@ -5,8 +5,8 @@ each different text. Memory is bounded by a block of rows, however large a row g
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +19,7 @@ _BUFFER = 1 << 20  # bytes of a column that are held at once
 
 
 def damaged(path: str | os.PathLike[str]) -> UsageError:
+    """The error for a file that cannot be read."""
     return UsageError(f"table {str(path)!r} is not a readable Parquet file; it may be truncated or damaged")
 
 
@@ -36,6 +37,10 @@ class ParquetTable(Table):
     @property
     def most_rows(self) -> int:
         return self.count
+
+    def of_columns(self, names: Collection[str]) -> "ParquetTable":
+        wanted = tuple(name for name in self.wanted if name in names) or self.wanted[:1]
+        return replace(self, wanted=wanted, listed=tuple(name for name in self.listed if name in wanted))
 
     def rows(self, part: int) -> Iterator[Rows]:
         try:

@@ -58,6 +58,7 @@ class Seen:
     values: set[str] = field(default_factory=set)
 
     def add(self, rows: Rows) -> None:
+        """Look at more rows."""
         if self.column.kind in ("continuous", "integer", "datetime"):
             numbers = rows.numbers(self.column)
             self.gaps |= bool(np.isnan(numbers).any())

@@ -104,12 +104,12 @@ def _open_csv(path: str | os.PathLike[str], columns: Sequence[Column], block: in
     for column in columns:
         if column.kind == "image":
             raise column.problem("images cannot come from CSV; use Parquet, NPZ or a folder of PNG files")
-    header, start = read_header(path)
-    if len(header) == 1 and len(columns) > 1 and (";" in header[0] or "\t" in header[0]):
-        raise UsageError(f"table {str(path)!r}: the header has one column; separate columns by commas (or use .tsv)")
+    header, start, separator = read_header(path)
     wanted = tuple(column_places(header, [column.name for column in columns]))
     size = os.path.getsize(path)
-    return CsvTable(path=str(path), names=tuple(header), wanted=wanted, start=start, size=size, block=block)
+    return CsvTable(
+        path=str(path), names=tuple(header), wanted=wanted, start=start, size=size, separator=separator, block=block
+    )
 
 
 def _open_parquet(path: str | os.PathLike[str], columns: Sequence[Column], block: int) -> Table:

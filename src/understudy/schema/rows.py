@@ -9,7 +9,7 @@ Guarantee: contents never raise, warn or print. What is wrong with the *file* (m
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,10 @@ class Rows:
 
     def numbers(self, column: Column) -> np.ndarray:
         """float64 [n], NaN where missing or unreadable, infinities kept; datetimes in seconds since 1970 UTC."""
-        return (vectors.moments if column.kind == "datetime" else vectors.numbers)(self._cells(column))
+        cells = self._cells(column)
+        if column.kind == "datetime":
+            return vectors.moments(cells, column.format)
+        return vectors.numbers(cells, column.decimal)
 
     def keys(self, column: Column) -> pa.Array:
         """The canonical text of each cell's category, null where missing: plain text or a dictionary of texts.
@@ -96,6 +99,10 @@ class Table(ABC):
     @abstractmethod
     def rows(self, part: int) -> Iterator[Rows]:
         """The rows of one part in their order, in blocks."""
+
+    def of_columns(self, names: Collection[str]) -> "Table":
+        """The same rows, for somebody who will ask for these columns only; the others need not be read."""
+        return self
 
     def blocks(self) -> Iterator[Rows]:
         """All rows in their order, in blocks."""

@@ -4,7 +4,8 @@ A schema is the whole of what is public. It is written by the data holder, check
 stored with every model. Two schemas are the same when `fingerprint()` agrees.
 
 A row is protected by itself, or together with all rows of its `unit`; then rows with an empty unit id are left out, and of
-the others at most `max_rows_per_unit` are kept for each unit.
+the others at most `max_rows_per_unit` are kept for each unit. With `people` the rows of units outside that range of ids are
+left out as well (`unit: {column: patient, max_rows: 4, from: "2025-0001", to: "2026-0001"}`).
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from understudy.errors import UsageError
+from understudy.people import People
 from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.document import column_entry, column_from, mapping, nearest, reference, refuse_open
 from understudy.schema.estimates import Bounds, category_value, usable_bounds, usable_categories
@@ -38,6 +40,7 @@ class Schema:
     unit: str | None = None
     max_rows_per_unit: int = 1
     rows: int | None = None
+    people: People | None = None  # None: everybody; else only units whose id lies in this range
     kinds: PaidKinds | None = None  # what finding the kinds has cost, if they were found privately
 
     def __post_init__(self) -> None:
@@ -76,9 +79,11 @@ class Schema:
             raise UsageError(f"cannot write the schema to {str(path)!r}: {error.strerror}") from None
 
     @classmethod
-    def from_dict(cls, document: Any) -> "Schema":
+    def from_dict(cls, document: object) -> "Schema":
         """The schema a parsed schema file describes."""
-        document = mapping(document, "the schema file", ("understudy", "rows", "label", "unit", "kinds", "columns"))
+        document = mapping(
+            document, "the schema file", ("understudy", "rows", "label", "unit", "kinds", "decimal", "columns")
+        )
         if document.get("understudy", "schema") != "schema":
             raise UsageError("this is not a schema file: its first line should read `understudy: schema`")
         entries = document.get("columns")
@@ -86,20 +91,24 @@ class Schema:
             raise UsageError("the schema needs `columns:` with one line for each column, such as `age: {kind: ...}`")
         refuse_open(entries)
         label = reference(document.get("label"), "label", "positive")
-        unit = reference(document.get("unit"), "unit", "max_rows")
+        unit = reference(document.get("unit"), "unit", "max_rows", "from", "to")
         max_rows = unit.get("max_rows", 1)
         if not isinstance(max_rows, int) or isinstance(max_rows, bool):
             raise UsageError(f"unit: max_rows must be a whole number, not {max_rows!r}")
+        decimal = document.get("decimal", ".")
+        if not isinstance(decimal, str):
+            raise UsageError(f'decimal must be "." or ",", not {decimal!r}')
         rows = document.get("rows")
         if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool)):
             raise UsageError(f"rows must be a whole number, not {rows!r}")
         return cls(
-            columns=tuple(column_from(str(name), entry) for name, entry in entries.items()),
+            columns=tuple(column_from(str(name), entry, decimal) for name, entry in entries.items()),
             label=label.get("column"),
             positive=label.get("positive"),
             unit=unit.get("column"),
             max_rows_per_unit=max_rows,
             rows=rows,
+            people=people_of(unit),
             kinds=PaidKinds.from_entry(document.get("kinds")),
         )
 
@@ -114,6 +123,11 @@ class Schema:
                 document["label"]["positive"] = self.positive
         if self.unit is not None:
             document["unit"] = {"column": self.unit, "max_rows": self.max_rows_per_unit}
+            if self.people is not None:
+                bounds = {"from": self.people.lower, "to": self.people.upper}
+                document["unit"] |= {name: bound for name, bound in bounds.items() if bound is not None}
+        if self.decimal != ".":
+            document["decimal"] = self.decimal
         if self.kinds is not None:
             document["kinds"] = self.kinds.entry()
         document["columns"] = {column.name: column_entry(column) for column in self.columns}
@@ -165,6 +179,11 @@ class Schema:
         return self.positive
 
     @property
+    def decimal(self) -> str:
+        """The decimal mark of numbers in text files."""
+        return "," if any(column.decimal == "," for column in self.columns) else "."
+
+    @property
     def resolved(self) -> bool:
         """True when no estimate is left to be made; only then can rows be encoded."""
         return all(column.resolved for column in self.columns)
@@ -206,6 +225,16 @@ def _ordered(document: dict[str, Any]) -> "list[tuple[str, Any]]":
     return [(k, list(v.items()) if k == "columns" else v) for k, v in document.items()]
 
 
+def people_of(unit: Mapping[str, Any]) -> People | None:
+    """The range of ids that `unit:` of a schema file states, if it states one."""
+    bounds = [unit.get(name) for name in ("from", "to")]
+    if bounds == [None, None]:
+        return None
+    if not all(isinstance(bound, str | None) for bound in bounds):
+        raise UsageError('unit: from and to are ids and must be texts, in quotes: from: "2025-0001"')
+    return People(*bounds)
+
+
 def _check_groups(columns: tuple[Column, ...]) -> None:
     first: dict[str, Column] = {}
     for column in columns:
@@ -223,6 +252,8 @@ def _check_unit(schema: Schema) -> None:
     if schema.unit is None:
         if schema.max_rows_per_unit != 1:
             raise UsageError("max_rows is given without a unit column")
+        if schema.people is not None:
+            raise UsageError("valid_for is a range of ids and needs a unit column in the schema")
         return
     column = schema.column(schema.unit) if schema.unit in schema.names else None
     if column is None:

@@ -30,7 +30,7 @@ _REPRESENTATIONS = {
 }
 
 
-def is_sdv(content: Any) -> bool:
+def is_sdv(content: object) -> bool:
     """Whether a parsed file looks like SDV metadata."""
     if not isinstance(content, Mapping):
         return False
@@ -70,7 +70,7 @@ def _one_table(metadata: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
         raise UsageError(f"the SDV metadata describe no table {name!r}; there are {names}")
     if not isinstance(tables[name], Mapping):
         raise UsageError(f"the SDV metadata of table {name!r} are not understood")
-    return tables[name]
+    return dict(tables[name])
 
 
 def _entry(name: str, entry: Any, is_key: bool) -> Entry:

@@ -7,7 +7,6 @@ the column's name until it is filled in.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from understudy.errors import UsageError
 from understudy.schema.columns import NUMERIC, Column
@@ -39,9 +38,12 @@ _HEAD = """\
 #                   ordinal                          with `categories: [small, large]` in order
 #                   boolean, identifier              alone; an identifier is regenerated, never learned
 #   days          a datetime without a time of day: add `dtype: "date32[day]"`, or seconds come back
+#   dates         not like 2020-12-31: add `format: "%d.%m.%Y"` (days come back in that form)
+#   decimals      `decimals: 2` rounds numbers that come back; `decimal: ","` at the top: numbers are written 3,14
 #   bounds        columns of one kind may share an estimate: `bounds: {{estimate: NAME}}`
 #   categories    `other: true` collects the rest
-#   missing       add `missing: true` where a value may be absent
+#   missing       add `missing: true` where a value may be absent; without it gaps count as the middle of the bounds,
+#                   `other` or the first category
 # Delete the lines of columns that should not be released. Then run: understudy schema check
 """
 
@@ -73,7 +75,7 @@ def of_kind(name: str, kind: str, *, missing: bool = False, dtype: str | None = 
     return Entry(name=name, column=column, note=note)
 
 
-def one_line(text: Any) -> str:
+def one_line(text: object) -> str:
     """A description as a comment: one line, not too long."""
     words = " ".join(str(text).split()) if isinstance(text, str) else ""
     printable = "".join(letter if letter.isprintable() else "?" for letter in words)

@@ -16,7 +16,7 @@ import yaml
 from understudy.errors import UsageError
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """SafeLoader with fewer surprises; see the module docstring."""
 
     yaml_implicit_resolvers: ClassVar[dict[str | None, list[tuple[str, re.Pattern[str]]]]] = {}

@@ -5,6 +5,7 @@ function gives what its namesake in `cells` gives cell by cell, bit for bit (pro
 cells that are equal in type and bytes, so a short cut can never merge two spellings.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,7 +41,8 @@ Cells: TypeAlias = pa.Array | list[Any] | Coded
 
 
 def is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    """Whether an Arrow type is text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def plain(cells: Cells) -> Cells:
@@ -94,7 +96,7 @@ def objects(array: pa.Array) -> list[Any]:
         values = list(_numpy(array))
         return [v if known else None for v, known in zip(values, array.is_valid().to_pylist(), strict=True)]
     try:
-        return array.to_pylist()
+        return list(array.to_pylist())
     except Exception:  # a length of time that Python cannot hold
         return [_object(cell) for cell in array]
 
@@ -112,12 +114,12 @@ def _numpy(array: pa.Array) -> np.ndarray:
     if pa.types.is_boolean(kind):
         array = array.cast(pa.uint8())
     elif pa.types.is_date32(kind):
-        return array.cast(pa.int32()).fill_null(0).to_numpy().astype(np.int64).view("datetime64[D]")
+        return np.asarray(array.cast(pa.int32()).fill_null(0).to_numpy().astype(np.int64).view("datetime64[D]"))
     elif pa.types.is_date64(kind):
-        return array.cast(pa.int64()).fill_null(0).to_numpy().view("datetime64[ms]")
+        return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy().view("datetime64[ms]"))
     elif pa.types.is_timestamp(kind):
-        return array.cast(pa.int64()).fill_null(0).to_numpy().view(f"datetime64[{kind.unit}]")
-    return array.to_numpy(zero_copy_only=False) if not array.null_count else array.fill_null(0).to_numpy()
+        return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy().view(f"datetime64[{kind.unit}]"))
+    return np.asarray(array.to_numpy(zero_copy_only=False) if not array.null_count else array.fill_null(0).to_numpy())
 
 
 # -- nulls -------------------------------------------------------------------------------------------------------------
@@ -127,21 +129,21 @@ def nulls(cells: Cells) -> np.ndarray:
     if isinstance(cells, list):
         return np.fromiter(map(one.missing, cells), bool, len(cells))
     if isinstance(cells, Coded):
-        return np.append(nulls(cells.values), True)[cells.codes]
-    return cells.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        return np.asarray(np.append(nulls(cells.values), True)[cells.codes])
+    return np.asarray(cells.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
-def numbers(cells: Cells) -> np.ndarray:
+def numbers(cells: Cells, decimal: str = ".") -> np.ndarray:
     """`cells.number` of every cell, float64."""
     cells = plain(cells)
     if isinstance(cells, list):
-        return np.fromiter(map(one.number, cells), np.float64, len(cells))
+        return np.fromiter((one.number(cell, decimal) for cell in cells), np.float64, len(cells))
     if isinstance(cells, Coded):
-        return np.append(numbers(cells.values), np.nan)[cells.codes]
+        return np.asarray(np.append(numbers(cells.values, decimal), np.nan)[cells.codes])
     kind = cells.type
     if is_text(kind):
-        return _text_numbers(cells)
+        return _text_numbers(cells if decimal == "." else _pointed(cells))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return _with_gaps(_numpy(cells).astype(np.float64), cells)
     if pa.types.is_decimal128(kind) and kind.precision <= 15 and 0 <= kind.scale <= 22:
@@ -159,17 +161,23 @@ def _with_gaps(values: np.ndarray, cells: pa.Array) -> np.ndarray:
     return values
 
 
+def _pointed(text: pa.Array) -> pa.Array:
+    """Decimal commas as points; what holds a point already is no number."""
+    odd = pc.match_substring(text, ".")
+    return pc.if_else(odd, pa.scalar(None, text.type), pc.replace_substring(text, ",", "."))
+
+
 def _text_numbers(text: pa.Array) -> np.ndarray:
     text = pc.ascii_trim_whitespace(text)
     fits = pc.match_substring_regex(text, _PLAIN)
     if pc.all(fits, skip_nulls=True).as_py() is not False:
-        return text.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        return np.asarray(text.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64))
     none = pa.scalar(None, text.type)
     found = pc.if_else(fits, text, none).cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
     return _one_by_one(found, text, pc.fill_null(pc.invert(fits), False), one.number)
 
 
-def _one_by_one(found: np.ndarray, text: pa.Array, where: pa.Array, definition: Any) -> np.ndarray:
+def _one_by_one(found: np.ndarray, text: pa.Array, where: pa.Array, definition: Callable[[str], float]) -> np.ndarray:
     places = np.flatnonzero(where.to_numpy(zero_copy_only=False))
     if places.size:
         found[places] = [definition(cell) for cell in text.take(pa.array(places)).to_pylist()]
@@ -177,15 +185,15 @@ def _one_by_one(found: np.ndarray, text: pa.Array, where: pa.Array, definition: 
 
 
 # -- dates and times ---------------------------------------------------------------------------------------------------
-def moments(cells: Cells) -> np.ndarray:
+def moments(cells: Cells, form: str | None = None) -> np.ndarray:
     """`cells.moment` of every cell: float64 seconds since 1970 UTC."""
     cells = plain(cells)
     if isinstance(cells, list):
-        return np.fromiter(map(one.moment, cells), np.float64, len(cells))
+        return np.fromiter((one.moment(cell, form) for cell in cells), np.float64, len(cells))
     if isinstance(cells, Coded):
-        return np.append(moments(cells.values), np.nan)[cells.codes]
+        return np.asarray(np.append(moments(cells.values, form), np.nan)[cells.codes])
     if is_text(cells.type):
-        return _text_moments(cells)
+        return _text_moments(cells) if form is None else _formed(cells, form)
     if family_of(cells.type) != "datetime":
         return np.full(len(cells), np.nan)
     ticks = _numpy(cells)
@@ -214,11 +222,18 @@ def _text_moments(text: pa.Array) -> np.ndarray:
     return _one_by_one(found, text, pa.array(odd), one.moment)
 
 
+def _formed(text: pa.Array, form: str) -> np.ndarray:
+    """The definition once for each different text: dates repeat."""
+    coded = text.dictionary_encode()
+    found = [one.moment(cell, form) for cell in coded.dictionary.to_pylist()]
+    return np.asarray(np.append(np.asarray(found, np.float64), np.nan)[pc.fill_null(coded.indices, -1).to_numpy()])
+
+
 def _bytes(text: pa.Array, places: np.ndarray, size: int) -> np.ndarray:
     offset = np.int64 if pa.types.is_large_string(text.type) else np.int32
     starts = np.frombuffer(text.buffers()[1], offset)[text.offset :][places]
     data = np.frombuffer(text.buffers()[2], np.uint8)
-    return data[starts[:, None].astype(np.int64) + np.arange(size)]
+    return np.asarray(data[starts[:, None].astype(np.int64) + np.arange(size)])
 
 
 def _digits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -232,7 +247,10 @@ def _digits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             good &= np.isin(rows[:, place], np.frombuffer(marks[place], np.uint8))
         else:
             good &= (digit[:, place] >= 0) & (digit[:, place] <= 9)
-    two = lambda place: 10 * digit[:, place] + digit[:, place + 1]  # noqa: E731
+
+    def two(place: int) -> np.ndarray:
+        return np.asarray(10 * digit[:, place] + digit[:, place + 1])
+
     year, month, day = 100 * two(0) + two(2), two(5), two(8)
     good &= (year >= 1) & (month >= 1) & (month <= 12)
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
@@ -277,7 +295,7 @@ def identities(cells: Cells) -> pa.Array:
     return _by_value(cells, one.identity).cast(pa.large_string())
 
 
-def _by_value(cells: pa.Array, definition: Any) -> pa.Array:
+def _by_value(cells: pa.Array, definition: Callable[[Any], str | None]) -> pa.Array:
     """The definition once for each different value, where Arrow can tell values apart."""
     if family_of(cells.type) in ("other", "pixels", "nothing"):
         return pa.array([definition(cell) for cell in objects(cells)], pa.large_string())
@@ -300,7 +318,9 @@ def positions(cells: Cells, family: str, wanted: list[str], missing: int, unknow
     """`places` of the keys of every cell; of repeated cells only the different ones are looked up."""
     cells = plain(cells)
     if isinstance(cells, Coded):
-        return np.append(positions(cells.values, family, wanted, missing, unknown), np.int32(missing))[cells.codes]
+        return np.asarray(
+            np.append(positions(cells.values, family, wanted, missing, unknown), np.int32(missing))[cells.codes]
+        )
     return places(keys(cells, family), wanted, missing, unknown)
 
 
@@ -311,10 +331,10 @@ def places(texts: pa.Array, wanted: list[str], missing: int, unknown: int) -> np
     found = pc.fill_null(index, unknown).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     if values is not texts:
         codes = pc.fill_null(texts.indices, -1).to_numpy(zero_copy_only=False)
-        return np.append(found, np.int32(missing))[codes]
+        return np.asarray(np.append(found, np.int32(missing))[codes])
     if texts.null_count:
         found = np.where(texts.is_null().to_numpy(zero_copy_only=False), np.int32(missing), found)
-    return found
+    return np.asarray(found)
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from types import TracebackType
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
@@ -51,7 +52,8 @@ class TableWriter:
                     self._file, self.codec.arrow_schema, write_page_checksum=True, use_dictionary=repeated
                 )
             else:
-                self._writer = pa_csv.CSVWriter(self._file, _plain(self.codec.arrow_schema))
+                options = pa_csv.WriteOptions(delimiter=";" if self.codec.schema.decimal == "," else ",")
+                self._writer = pa_csv.CSVWriter(self._file, self._as_text().schema, write_options=options)
         except BaseException as error:
             self._discard()
             raise self._explain(error) from None
@@ -63,9 +65,22 @@ class TableWriter:
         if self._writer is None:
             raise RuntimeError("the writer is not open; use it in a `with` block")
         try:
-            self._writer.write_table(table if self.format == "parquet" else table.cast(_plain(table.schema)))
+            self._writer.write_table(table if self.format == "parquet" else self._as_text(table))
         except (OSError, pa.ArrowException) as error:
             raise self._explain(error) from None
+
+    def _as_text(self, table: pa.Table | None = None) -> pa.Table:
+        """Columns as CSV holds them: dates in the schema's own form, numbers with its decimal mark (and `;` between columns)."""
+        table = self.codec.arrow_schema.empty_table() if table is None else table
+        table = table.cast(_plain(table.schema))
+        for place, column in enumerate(self.codec.schema.columns):
+            cells = table.column(place)
+            if column.format is not None:
+                cells = pc.strftime(cells, column.format)
+            elif column.decimal == "," and pa.types.is_floating(cells.type):
+                cells = pc.replace_substring(cells.cast(pa.string()), ".", ",")
+            table = table.set_column(place, column.name, cells)
+        return table
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -60,7 +60,7 @@ class WatchedGradient:
     ) -> tuple[Held, Answer]:
         """The real answer with the log-likelihood ratio of the two sides."""
         held, said = self.inner.answer(data[0], held, query, noise, key)
-        rate, deviations = self.inner.rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
+        rate, deviations = self.inner.sampling_rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
         others, everyone = (self.sum_over(side, query) for side in data[1:])
         target = everyone - others
         nearer = ((said - rate * others) * target).sum() - (target * target).sum() / 2.0

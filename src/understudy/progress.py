@@ -5,13 +5,14 @@ the stage changes and then at most one every few seconds. Only public figures ar
 from the plan, never from rows.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-LOG_SECONDS = 10.0
+LOG_SECONDS = float(os.environ.get("UNDERSTUDY_LOG_SECONDS", "10"))  # the local page asks for more
 WORDS = {
     "plan": "planning",
     "read": "reading the table",
@@ -28,7 +29,7 @@ def bar(stage: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A plain counter for work of known size; yields a function that advances it."""
     if quiet:
         yield lambda step: None
-    elif not _watched():
+    elif not watched():
         log, done = _Log(), 0
 
         def count(step: int) -> None:
@@ -55,7 +56,7 @@ class FitProgress:
         self._log = _Log()
 
     def __enter__(self) -> "FitProgress":
-        if not self.quiet and _watched():
+        if not self.quiet and watched():
             self._display = _display()
             self._display.start()
             self({"stage": "starting"})
@@ -101,8 +102,12 @@ class _Log:
         sys.stderr.flush()
 
 
-def _watched() -> bool:
-    return sys.stderr.isatty()
+def watched() -> bool:
+    """Whether somebody looks: a terminal, or a notebook."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
+        return True
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _display() -> Any:

@@ -1,0 +1,35 @@
+"""The shortest way: `us.fit(data, schema, epsilon=1.0)`. The method is the adviser's unless you name one."""
+
+from pathlib import Path
+from typing import Any
+
+from understudy import adviser
+from understudy.errors import UsageError
+from understudy.methods.registry import method as method_of
+from understudy.schema import Schema
+
+
+def fit(
+    data: Any,
+    schema: Schema | str | Path,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    method: str = adviser.AUTO,
+    seed: int | None = None,
+    force: bool = False,
+    out: str | Path | None = None,
+    **options: Any,
+) -> Any:
+    """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
+
+    `method="auto"` takes the adviser's choice, from public facts alone; `options` are the method's own. A fit of which
+    nothing useful will come is refused unless `force=True`; nothing is spent then.
+    """
+    known = schema if isinstance(schema, Schema) else Schema.load(schema)
+    named = None if method == adviser.AUTO else method
+    advice = adviser.advise(known, epsilon=epsilon, delta=delta, method=named)
+    kind = method_of(advice.method)
+    if kind.private and advice.hopeless and not force:
+        raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
+    return kind(epsilon=epsilon, delta=delta, seed=seed, **options).fit(data, known, out=out)

@@ -1,0 +1,107 @@
+"""What each option of a method means, in one line: `help(us.PateGan)` and `understudy plan` read it.
+
+Options of the same name mean the same thing in every method; defaults stand in the methods themselves.
+"""
+
+from typing import Any
+
+WORDS = {
+    "epsilon": "privacy budget of the whole fit, all included",
+    "delta": "probability with which the guarantee may fail; well below 1 / rows",
+    "seed": "fixes public randomness (initial weights, latent noise); privacy noise has no seed",
+    "estimate_share": "share of the squared loss for bounds and categories that the schema leaves open; None: by their number",
+    "marginals_share": "share of the squared loss for one-way marginals of the columns",
+    "moments_share": "share for means and products of columns per class, the start that training goes on from",
+    "shapes_share": "share for the shapes of numeric columns per class, in wide tables only",
+    "cells_share": "share for finding where to cut numeric columns into cells",
+    "pairs_share": "share for marginals or products of pairs of columns",
+    "votes_share": "share for the teachers' votes",
+    "directions_share": "share for the directions in which teachers would move generated rows",
+    "report_share": "share for publishing a data-dependent epsilon; 0: none is published",
+    "gradients_share": "share for noisy gradients",
+    "edges_share": "share for choosing which pairs of columns are measured",
+    "choices_share": "share for choosing which marginals are measured next",
+    "rounds": "how often the generator asks; more rounds mean more noise on each answer",
+    "max_rounds": "rounds after which training ends in any case",
+    "teachers": "teachers per class; None: the released class count / rows_per_teacher",
+    "rows_per_teacher": "rows that a teacher should have, on average",
+    "most_teachers": "teachers of all classes together, at most; bounds memory, surplus rows of a shard are left out",
+    "judged": "generated rows that teachers judge per class and round",
+    "practice": "generated rows that a teacher sees per step",
+    "teacher_steps": "steps of a teacher per round (n_T)",
+    "teacher_learning_rate": "learning rate of teachers; None: chosen from public facts",
+    "teacher_decay": "weight decay of teachers; None: chosen from public facts",
+    "teacher_hidden": "units in a teacher's hidden layer; 0: linear teachers",
+    "teacher_kernels": "kernels of convolutional teachers",
+    "student_steps": "steps of the student per round (n_S); free, it learns from released answers",
+    "student_hidden": "units in the student's hidden layer",
+    "student_learning_rate": "learning rate of the student",
+    "student_decay": "weight decay of the student",
+    "generator_steps": "steps of the generator per round; free",
+    "generator_learning_rate": "learning rate of the generator",
+    "batch": "generated rows per step",
+    "latent": "dimensions of the generator's latent noise",
+    "hidden": "units in the generator's hidden layers",
+    "noise": "gaussian or laplace noise on votes",
+    "answers": "what a teacher answers: a score in [0, 1], the released share of votes, or the label of the majority",
+    "replay": "whether the student keeps learning from the answers of earlier rounds; free",
+    "inverse_scale": "inverse scale of the Laplace noise, as the paper has it",
+    "learning_rate": "learning rate, as the paper has it",
+    "generator": "what turns latent noise into rows: copula, mlp or conv (pictures: flat or conv)",
+    "by_class": "an ensemble of teachers per class, or one that sees the class",
+    "network": "dense networks, or convolutional ones for pictures",
+    "chunk": "teachers computed at once; bounds memory",
+    "projected": "random directions onto which answers are projected (k)",
+    "bins": "bins per projected coordinate (B)",
+    "clip": "largest norm of a unit's gradient, or of a coordinate (c)",
+    "threshold": "share of the teachers that makes a consensus",
+    "answer_units": "price of an answer, where a test of consensus costs 1",
+    "expected": "share of the questions that the plan pays answers for",
+    "sigma_test": "with rounds=None: noise of the consensus test, in votes",
+    "step": "how far a generated row is asked to move; None: chosen from public facts",
+    "start": "what training starts from: paid moments, paid marginals, or nothing",
+    "sampling_rate": "probability with which a unit is in the sample of a round (q)",
+    "critic_steps": "rounds per step of the generator (n_D)",
+    "adaptive": "whether critic_steps doubles when the critic knows too few generated rows",
+    "objective": "loss of the critic: wasserstein or standard",
+    "critic": "network of the critic: mlp or conv",
+    "autoencoder": "whether rows pass through an autoencoder, and of which kind",
+    "autoencoder_share": "share of the rounds that train the autoencoder",
+    "autoencoder_learning_rate": "learning rate of the autoencoder",
+    "classifier": "whether a classifier of the label helps the generator",
+    "information": "weight of the loss that holds generated rows to the released moments",
+    "code": "dimensions of the autoencoder's code",
+    "layers": "layers of a convolutional network",
+    "channels": "channels of its first layer; each layer doubles them",
+    "critic_hidden": "units in the critic's hidden layers",
+    "critic_channels": "channels of the critic's first layer",
+    "critic_learning_rate": "learning rate of the critic",
+    "normalisation": "of the generator's layers: group, none, or batch (which sees no private row)",
+    "critic_normalisation": "of the critic's layers; batch mixes rows and voids the guarantee",
+    "weight_clip": "largest weight of a Wasserstein critic",
+    "most_cells": "cells of a column in pairs, at most",
+    "noise_per_cell": "rows in an average cell of a pair, in standard deviations of its noise",
+    "steps": "steps of mirror descent at the end; more of them fit the noise, too",
+    "round_steps": "steps of mirror descent between two rounds",
+    "distances_share": "share for how far pairs of columns are from independent",
+    "counts_share": "share for counts of columns and of chosen pairs",
+    "focus": "a column whose pairs count more; None: the label, if there is one",
+    "focus_weight": "how much more pairs with that column count",
+    "column_weight": "how much more single columns count than pairs",
+    "caution": "standard deviations of noise that a pair must stand out by to be chosen",
+    "memory": "how strongly pairs that make the model larger are held back",
+    "thrift": "how strongly refinements that cost more cells are held back",
+    "passes": "passes of the descent over the tree, at most",
+    "model_cells": "cells of the largest model; time and memory follow it",
+}
+
+
+def described(kind: type[Any]) -> str:
+    """The options of a method, a line each, in their order."""
+    names: dict[str, None] = {}
+    for one in reversed(kind.__mro__):
+        for name, hint in vars(one).get("__annotations__", {}).items():
+            if "ClassVar" not in str(hint) and not name.startswith("_"):
+                names[name] = None
+    lines = [f"{name}: {WORDS[name]}" for name in names if name in WORDS]
+    return "\n".join(["Options", *lines])

@@ -1,0 +1,97 @@
+"""Neighbouring files on the command line: `understudy fit` on a file with and without an odd row encodes all other rows
+alike, and says the same.
+
+The command runs as it is, from its words to the encoded table, and is stopped there, before anything is asked. The pairs are
+those of `tests/fit/test_neighbours.py`, of which this goes the whole way with fewer.
+"""
+
+import numpy as np
+import pytest
+
+from understudy.cli import main
+from understudy.private import Curator
+from understudy.private import table as private_table
+
+from ..fit.test_neighbours import CSV, PARQUET, compare, generators, schema_of, write_csv, write_odd, write_parquet
+from ..schema.old_reader import OldTable
+
+ODD = 20
+
+
+class EnoughSeen(BaseException):
+    """Stops the command when its rows are encoded."""
+
+
+@pytest.fixture
+def fitted(tmp_path, monkeypatch, capfd):
+    """`understudy fit FILE` by row or by unit: the encoded rows, and what was printed."""
+    seen = []
+
+    def adopt(curator, codec):
+        seen.append(curator._table._blocks(codec).gathered())
+        raise EnoughSeen
+
+    monkeypatch.setattr(Curator, "adopt", adopt)
+
+    def run(path, columns, unit):
+        schema = tmp_path / f"{path.suffix[1:]}-{unit}.yaml"
+        if not schema.exists():
+            schema_of(columns, unit).save(schema)
+        with pytest.raises(EnoughSeen):
+            main(["fit", str(path), "--schema", str(schema), "--method", "mst", "--epsilon", "1",
+                  "--out", str(tmp_path / "model")])  # fmt: skip
+        block, (out, err) = seen.pop(), capfd.readouterr()
+        keys = [row.tobytes() + bytes(label) for row, label in zip(block.rows, block.classes, strict=True)]
+        if not unit:
+            return keys, out + err
+        units: dict[int, list[bytes]] = {}
+        for key, number in zip(keys, block.units, strict=True):
+            units.setdefault(int(number), []).append(key)
+        return sorted(sorted(rows) for rows in units.values()), out + err
+
+    def read(path, columns):
+        (rows, said), (units, said_too) = (run(path, columns, unit) for unit in (False, True))
+        return (rows, units), said + said_too
+
+    return read
+
+
+def test_an_odd_line_of_csv_changes_no_other_row_and_no_word(tmp_path, fitted):
+    path = tmp_path / "table.csv"
+    write_csv(path, None, 0)
+    without, said = fitted(path, CSV)
+    assert said
+    for number in range(ODD):
+        place = write_odd(path, number)
+        found, told = fitted(path, CSV)
+        compare(without, found, place)
+        assert told == said
+
+
+def test_an_odd_row_of_parquet_changes_no_other_row_and_no_word(tmp_path, fitted):
+    path = tmp_path / "table.parquet"
+    for number, rng in enumerate(map(np.random.default_rng, generators()[:ODD])):
+        layout, place = number // 10, 5
+        if number % 10 == 0:
+            write_parquet(path, np.random.default_rng(layout), None, place)
+            without, said = fitted(path, PARQUET)
+        write_parquet(path, np.random.default_rng(layout), rng, place)
+        found, told = fitted(path, PARQUET)
+        compare(without, found, place)
+        assert told == said
+
+
+def test_the_old_reader_is_caught_on_the_command_line(tmp_path, fitted, monkeypatch):
+    monkeypatch.setattr(private_table, "open_table", OldTable)
+    path, caught = tmp_path / "table.csv", 0
+    write_csv(path, None, 0)
+    without, said = fitted(path, CSV)
+    for number in range(10):
+        place = write_odd(path, number)
+        try:
+            found, told = fitted(path, CSV)
+            compare(without, found, place)
+            caught += told != said
+        except BaseException:  # another row changed, or a message about somebody's cell instead of a table
+            caught += 1
+    assert caught >= 5
