@@ -1,17 +1,19 @@
 """How often 95 % intervals from a stand-in hold the truth of a population that is known.
 
-    python -m benchmarks.coverage --data DIR --out coverage.jsonl --minutes 40
+    python -m benchmarks.coverage --data DIR --out coverage.jsonl --minutes 40 [--method clique-tree] [--repeats 200]
     python -m benchmarks.coverage --out coverage.jsonl --show
 
 A population is a table (Adult, the NIST excerpt of Massachusetts) or a formula (`simulated`); its answers are computed from
-all of it. A repeat draws `ROWS` rows from it with replacement, fits `mst` with noise from the operating system, draws 20 copies
-and asks `QUESTIONS`; the truth is in the interval or not. Beside it: one synthetic table taken as real rows (naive), and
-the widths of both over those of the real rows. Logistic coefficients and differences go through `understudy.infer.run`.
+all of it. A repeat draws `ROWS` rows from it with replacement, fits a method with noise from the operating system, draws 20
+copies and asks the questions of the population; the truth is in the interval or not. Beside it: one synthetic table taken as
+real rows (naive), and the widths of both over those of the real rows. Logistic
+coefficients and differences go through `understudy.infer.run`.
 
 Repeats are appended to the file one by one, in turns over populations and epsilons; the next run goes on where it stopped.
 """
 
 import argparse
+import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +29,8 @@ from understudy.infer.ask import answer, draw
 from understudy.infer.question import parse
 from understudy.infer.rules import combine
 from understudy.infer.run import difference, evaluate
-from understudy.methods.marginals import Mst
+from understudy.methods.registry import method
+from understudy.released import covers
 from understudy.schema import Column, Schema
 
 ROWS, COPIES, EPSILONS = 5000, 20, (0.3, 1.0, 3.0)
@@ -227,28 +230,36 @@ def truths(population: Population, everybody: pd.DataFrame) -> dict[str, float]:
 
 
 def repeat(
-    population: Population, everybody: pd.DataFrame, truth: dict[str, float], epsilon: float
+    population: Population, everybody: pd.DataFrame, truth: dict[str, float], epsilon: float, name: str
 ) -> list[dict[str, Any]]:
     """One table, one fit, all questions."""
     random = np.random.default_rng()
     rows = everybody.iloc[random.integers(0, len(everybody), ROWS)].reset_index(drop=True)
-    model = Mst(epsilon=epsilon).fit(rows, population.schema).fitted
+    model = method(name)(epsilon=epsilon).fit(rows, population.schema).fitted
     drawn = draw(model, copies=COPIES)
     naive = model.sample(model.rows)
     found = []
 
-    def note(name: str, kind: str, ours: tuple[float, float], bare: tuple[float, float], one: Any, real: Any) -> None:
+    def note(
+        name: str, kind: str, ours: tuple[float, float], allowance: float, columns: Any, one: Any, real: Any
+    ) -> None:
         alone = one[0] - Z * one[1] ** 0.5, one[0] + Z * one[1] ** 0.5
-        exact, unit = (
-            truth[name],
-            2 * Z * real[1] ** 0.5,
-        )  # 0: a quantile of whole numbers that real rows leave no doubt of
+        exact = truth[name]
+        unit = 2 * Z * real[1] ** 0.5  # 0: a quantile of whole numbers that real rows leave no doubt of
+        pairs = [pair for pair in itertools.combinations(columns, 2) if not covers(model.released, pair)]
         found.append(
             {
                 "name": name,
                 "kind": kind,
+                "low": ours[0],
+                "high": ours[1],
+                "truth": exact,
+                "allowance": allowance,
+                "spread": float(np.sqrt(len(naive) * one[1])),  # of what the answer is a mean of
+                "together": covers(model.released, columns),
+                "uncounted_pairs": len(pairs),
                 "held": bool(ours[0] <= exact <= ours[1]),
-                "bare": bool(bare[0] <= exact <= bare[1]),
+                "bare": bool(ours[0] + allowance <= exact <= ours[1] - allowance),
                 "naive": bool(alone[0] <= exact <= alone[1]),
                 "width": (ours[1] - ours[0]) / unit if unit else None,
                 "naive_width": (alone[1] - alone[0]) / unit if unit else None,
@@ -262,43 +273,47 @@ def repeat(
         for line in answered.lines:
             if line.group in alone and line.group in real:
                 kind = "model" if not answered.covered else "column" if len(question.columns) == 1 else "table"
-                low, high, more = line.combined.low, line.combined.high, line.allowance
-                bare = low + more, high - more
-                note(f"{text} {line.group}".strip(), kind, (low, high), bare, alone[line.group], real[line.group])
+                interval, pair = (line.combined.low, line.combined.high), (alone[line.group], real[line.group])
+                note(f"{text} {line.group}".strip(), kind, interval, line.allowance, question.columns, *pair)
+    asked = {f"difference of {text}": parse(text, population.schema).columns for text in population.differences}
     for name, function in functions(population).items():
         each = [evaluate(function, frame, random) for frame in drawn.frames]
         alone, real = (evaluate(function, frame, random) for frame in (naive, rows))
         for part in real:
             if all(part in one and np.isfinite(one[part]).all() for one in (*each, alone)):
-                both = combine([one[part][0] for one in each], [one[part][1] for one in each])
+                both = combine([one[part][0] for one in each], [one[part][1] for one in each], chance=drawn.chance)
                 kind = "regression" if name == "logistic" else "difference"
                 interval = both.low, both.high
-                note(f"{name} {part}".strip(), kind, interval, interval, alone[part], real[part])
+                columns = (population.outcome[0], *population.features)
+                if name in asked:
+                    columns = asked[name]
+                note(f"{name} {part}".strip(), kind, interval, 0.0, columns, alone[part], real[part])
     return found
 
 
-def turns(done: list[dict[str, Any]], names: list[str]) -> Iterator[tuple[str, float, int]]:
-    """The cell with the fewest repeats comes next."""
+def turns(done: list[dict[str, Any]], names: list[str], repeats: int) -> Iterator[tuple[str, float, int]]:
+    """The cell with the fewest repeats comes next, until all have as many as asked."""
     counts = {
         (name, e): sum(r["population"] == name and r["epsilon"] == e for r in done) for name in names for e in EPSILONS
     }
-    while True:
+    while min(counts.values()) < repeats:
         name, e = min(counts, key=lambda key: counts[key])
         yield name, e, counts[name, e]
         counts[name, e] += 1
 
 
 def summary(records: list[dict[str, Any]]) -> list[str]:
-    """One line for each population, epsilon and kind of quantity."""
-    lines = ["| population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |"]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    table = pd.DataFrame(
-        [{"population": r["population"], "epsilon": r["epsilon"], **one} for r in records for one in r["answers"]]
-    )
-    for (name, e, kind), own in table.groupby(["population", "epsilon", "kind"]):
+    """One line for each method, population, epsilon and kind of quantity."""
+    lines = [
+        "| method | population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |"
+    ]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    where = ("method", "population", "epsilon")
+    table = pd.DataFrame([{key: r[key] for key in where} | one for r in records for one in r["answers"]])
+    for (made, name, e, kind), own in table.groupby([*where, "kind"]):
         figures = f"{own.held.mean():.1%} | {own.bare.mean():.1%} | {own.naive.mean():.1%}"
         widths = f"{own.width.median():.2f} | {own.naive_width.median():.2f}"
-        lines.append(f"| {name} | {e:g} | {kind} | {len(own):,} | {figures} | {widths} |")
+        lines.append(f"| {made} | {name} | {e:g} | {kind} | {len(own):,} | {figures} | {widths} |")
     return lines
 
 
@@ -307,18 +322,23 @@ def main() -> None:
     parser.add_argument("--data", help="folder with adult.parquet and nist_ma2019.parquet; without it: simulated only")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=40.0, help="processor time after which no repeat is begun")
+    parser.add_argument("--method", default="mst", help="a method that can draw copies")
+    parser.add_argument("--populations", default=",".join(POPULATIONS), help="comma-separated")
+    parser.add_argument("--repeats", type=int, default=200, help="of every population and epsilon")
     parser.add_argument("--show", action="store_true", help="print the table of what is there and leave")
     given = parser.parse_args()
     if not given.show:
-        names = list(POPULATIONS) if given.data else ["simulated"]
+        names = given.populations.split(",") if given.data else ["simulated"]
         people = {name: POPULATIONS[name].load(given.data) for name in names}
         truth = {name: truths(POPULATIONS[name], people[name]) for name in names}
-        for name, e, number in turns(read(given.out), names):
+        done = [record for record in read(given.out) if record["method"] == given.method]
+        for name, e, number in turns(done, names, given.repeats):
             if time.process_time() > 60.0 * given.minutes:
                 break
-            found = repeat(POPULATIONS[name], people[name], truth[name], e)
-            cell = f"{name} {e:g} {number}"
-            append(given.out, {"cell": cell, "population": name, "epsilon": e, "answers": found})
+            found = repeat(POPULATIONS[name], people[name], truth[name], e, given.method)
+            cell = f"{given.method} {name} {e:g} {number}"
+            found_in = {"cell": cell, "method": given.method, "population": name, "epsilon": e}
+            append(given.out, found_in | {"answers": found})
     sys.stdout.write("\n".join(summary(read(given.out))) + "\n")
 
 

@@ -156,13 +156,17 @@ class Model:
 
     def redraw_source(self) -> Any:
         """What draws such models, if the method can: `copy(random)`, and `resolution`: how finely it sees a column."""
+        return self.redrawer()(self)
+
+    def redrawer(self) -> Any:
+        """Its class, whose `chance` says how much of the sampling variance of rows shows between copies."""
         redraw = method(self.method).redrawn
         if not redraw:
             raise UsageError(
                 f"copies: method {self.method!r} releases no table of counts whose noise could be drawn again (it learns from "
-                "answers in rounds); fit mst, aim or independent"
+                "answers in rounds); fit clique-tree, mst, aim or independent"
             )
-        return resolve(redraw)(self)
+        return resolve(redraw)
 
     def copies(self, count: int = 20, *, rows: int | None = None, seed: int | None = None) -> list[pd.DataFrame]:
         """Stand-ins of models that could have been fitted: they differ by privacy noise, estimation and sampling.

@@ -52,7 +52,7 @@ def model():
     return fitted()
 
 
-@pytest.mark.parametrize("method", ["mst", "aim", "independent"])
+@pytest.mark.parametrize("method", ["mst", "aim", "independent", "clique-tree"])
 def test_released_tables_survive_the_artifact_and_copies_are_reproducible(method, tmp_path):
     made = fitted(method)
     made.save(tmp_path / "m")

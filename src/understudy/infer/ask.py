@@ -70,6 +70,7 @@ class Drawn(NamedTuple):
     frames: list[pd.DataFrame]
     totals: list[int]  # rows of the table, according to each copy
     resolution: Any  # how finely the model sees a column
+    chance: float = 1.0  # how much of the sampling variance of rows shows between copies
 
 
 def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int | None = None) -> Drawn:
@@ -80,7 +81,7 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
     source, random = model.redraw_source(), np.random.default_rng(seed)
     models = [source.copy(random) for _ in range(copies)]
     frames = [one.sample(size, seed=int(random.integers(2**31))) for one in models]
-    return Drawn(frames, [one.rows for one in models], source.resolution)
+    return Drawn(frames, [one.rows for one in models], source.resolution, source.chance)
 
 
 def answer(
@@ -110,6 +111,7 @@ def answer(
             about=about,
             ratio=model.schema.max_rows_per_unit * len(first) / model.rows,
             level=level,
+            chance=drawn.chance,
         )
         share = share_of(question, first, name)
         allowance = unknown(question, drawn, share, covered, found.estimate)
@@ -141,7 +143,7 @@ def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estim
         if several
         else 0.0
     )
-    coarse = resolution.within_cells(question.column) if several and question.value is None else 0.0
+    coarse = resolution.within_cells(question.columns, question.column) if several and question.value is None else 0.0
     finest = 0.5 * resolution.interval(question.column, estimate) if question.share is not None else 0.0
     return min(fake, 1.0) * spread + WITHIN * coarse * odds + finest
 

@@ -27,6 +27,10 @@ then set to zero, `truncated` says so, and T = [r vbar +] b / m stays positive. 
 
 **Interval.** Student's t with the degrees of freedom of b, the only part that few copies leave uncertain:
 nu = (m - 1) (T / (share of b in T))^2 (Satterthwaite).
+
+**Rows drawn evenly.** Some generators spread their draws, so that tables of one model differ by less than V: E b = P + cV with
+c < 1 (`chance`; 1: rows drawn one by one). The rules hold with c vbar taken off b, and c = 0 takes nothing off: P then
+includes what chance there is, and intervals can only be wider.
 """
 
 import math
@@ -69,8 +73,12 @@ def combine(
     about: About = "population",
     ratio: float | int = 1.0,
     level: float = 0.95,
+    chance: float = 1.0,
 ) -> Combined:
-    """Combine the answers of all copies. `ratio`: rows of a copy over rows of the table; `copies` draws as many by default."""
+    """Combine the answers of all copies. `ratio`: rows of a copy over rows of the table; `copies` draws as many by default.
+
+    `chance`: how much of the sampling variance of rows shows between copies (`clique-tree`: 0, others: 1).
+    """
     found, own = np.asarray(estimates, float), np.asarray(variances, float)
     m = len(found)
     if m < 2 or found.shape != own.shape:
@@ -79,15 +87,17 @@ def combine(
         raise UsageError(
             "combine: an estimate is not a number, or a variance is negative; some copy has no rows to answer from"
         )
-    if about not in ("population", "table") or not ratio > 0 or not 0 < level < 1:
-        raise UsageError("combine: about is 'population' or 'table', ratio is above 0 and level between 0 and 1")
+    if about not in ("population", "table") or not ratio > 0 or not 0 < level < 1 or not 0 <= chance <= 1:
+        raise UsageError(
+            "combine: about is 'population' or 'table', ratio is above 0, level between 0 and 1 and chance from 0 to 1"
+        )
     between, within = float(found.var(ddof=1)), float(own.mean())
-    privacy = max(between - within, 0.0)
-    truncated = between < within
+    privacy = max(between - chance * within, 0.0)
+    truncated = between < chance * within
     sampling = ratio * within if about == "population" else 0.0
     variance = privacy + sampling + between / m
     random = between / m if truncated else (1.0 + 1.0 / m) * between
-    freedom = (m - 1) * (variance / random) ** 2 if random > 0 else math.inf
+    freedom = (m - 1) * min(variance / random, 1e9) ** 2 if random > 0 else math.inf  # tiny ones would overflow
     half = math.sqrt(variance) * float(student.ppf(0.5 + level / 2, freedom))
     return Combined(
         estimate=float(found.mean()),

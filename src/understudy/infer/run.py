@@ -38,15 +38,16 @@ def analyse(
     about: About = "population",
     level: float = 0.95,
     ratio: float | int = 1.0,
+    chance: float = 1.0,
 ) -> dict[str, Combined]:
     """Run `function` on every copy and combine. `source` is a model, whose copies are drawn, or copies that were drawn before.
 
-    `ratio` counts for drawn copies: their rows over the table's.
+    `ratio` and `chance` count for drawn copies, as in `combine`: their rows over the table's, and 0 for rows of `clique-tree`.
     """
     if isinstance(source, Model):
         size = min(source.rows, MOST_ROWS) if rows is None else rows
         frames: Iterable[pd.DataFrame] = source.copies(copies, rows=size, seed=seed)
-        ratio = size / source.rows
+        ratio, chance = size / source.rows, source.redrawer().chance
     else:
         frames = source
     random = np.random.default_rng(seed)
@@ -66,6 +67,7 @@ def analyse(
             about=about,
             ratio=ratio,
             level=level,
+            chance=chance,
         )
         for name in names
     }

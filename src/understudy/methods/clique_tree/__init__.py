@@ -20,6 +20,7 @@ Read in this order:
     descent.py      its fit to the released counts
     assemble.py     the tables that rows are drawn from
     generator.py    drawing rows
+    redraw.py       copies: what could have been fitted, had the noise fallen otherwise
 """
 
 from typing import Any

@@ -6,7 +6,7 @@ import numpy as np
 
 from understudy.measure.cells import Grouping, Node
 from understudy.methods.clique_tree.generator import Network
-from understudy.methods.clique_tree.levels import Layout
+from understudy.methods.clique_tree.levels import Layout, coarsen
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
 
 
@@ -14,6 +14,32 @@ def assemble(
     tree: CliqueTree, beliefs: Beliefs, layout: Layout, nodes: list[Node], masses: list[np.ndarray]
 ) -> Network:
     """Nodes in the order of drawing: parents before children; node 0 is the class."""
+    first = np.cumsum([0, *layout.sizes[1:]])
+    inner = []
+    for place, (column, _) in enumerate(layout.keys[1:], 1):
+        shown = layout.finest[column] == place
+        own = outcomes_of(nodes[column - 1], layout.groups[place], masses[column - 1]) if shown else ()
+        inner.append(own or (np.ones(layout.sizes[place]), *np.zeros((4, layout.sizes[place]))))
+    length = np.concatenate([part[0] for part in inner]) if inner else np.zeros(0)
+    given = conditionals(tree, beliefs)
+    order = given["order"]
+    return Network(
+        **given,
+        column=np.asarray([layout.finest[column] for column in range(1, len(nodes) + 1)], int),
+        width=np.asarray([layout.sizes[node] for node in order], int),
+        first=first[order - 1] if len(order) else np.zeros(0, int),
+        coarser=np.concatenate([coarser_cells(layout, place) for place in range(1, len(layout.keys))] or [np.zeros(0)]),
+        start=np.cumsum(length) - length,
+        length=length,
+        **{
+            name: np.concatenate([part[number] for part in inner]) if inner else np.zeros(0)
+            for number, name in enumerate(("inner", "code", "base", "span"), 1)
+        },
+    )
+
+
+def conditionals(tree: CliqueTree, beliefs: Beliefs) -> dict[str, np.ndarray]:
+    """The tables P(node | its parents) one after the other, and where each begins."""
     graph = tree.graph
     order = [node for node in reversed(graph.order) if node]
     most = max((len(graph.later[node]) for node in order), default=0) or 1
@@ -27,29 +53,20 @@ def assemble(
         strides[number, : len(shape)] = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
         offset.append(sum(len(table) for table in tables))
         tables.append(cumulative(weights.reshape(-1, weights.shape[-1])).ravel())
-    first = np.cumsum([0, *layout.sizes[1:]])
-    inner = []
-    for place, (column, _) in enumerate(layout.keys[1:], 1):
-        shown = layout.finest[column] == place
-        own = outcomes_of(nodes[column - 1], layout.groups[place], masses[column - 1]) if shown else ()
-        inner.append(own or (np.ones(layout.sizes[place]), *np.zeros((4, layout.sizes[place]))))
-    length = np.concatenate([part[0] for part in inner]) if inner else np.zeros(0)
-    return Network(
-        column=np.asarray([layout.finest[column] for column in range(1, len(nodes) + 1)], int),
-        order=np.asarray(order, int),
-        parents=parents,
-        strides=strides,
-        offset=np.asarray(offset, int),
-        width=np.asarray([layout.sizes[node] for node in order], int),
-        table=np.concatenate(tables) if tables else np.zeros(0),
-        first=first[np.asarray(order, int) - 1] if order else np.zeros(0, int),
-        start=np.cumsum(length) - length,
-        length=length,
-        **{
-            name: np.concatenate([part[number] for part in inner]) if inner else np.zeros(0)
-            for number, name in enumerate(("inner", "code", "base", "span"), 1)
-        },
-    )
+    return {
+        "order": np.asarray(order, int),
+        "parents": parents,
+        "strides": strides,
+        "offset": np.asarray(offset, int),
+        "table": np.concatenate(tables) if tables else np.zeros(0),
+    }
+
+
+def coarser_cells(layout: Layout, place: int) -> np.ndarray:
+    """For every cell of a node the cell of the same column's next coarser node; -1 where there is none."""
+    if layout.keys[place][0] != layout.keys[place - 1][0]:
+        return np.full(layout.sizes[place], -1)
+    return coarsen(layout.groups[place], layout.groups[place - 1])
 
 
 def cumulative(weights: np.ndarray) -> np.ndarray:

@@ -39,6 +39,7 @@ class Network(NamedTuple):
     width: Any  # [n] cells of that node
     table: Any  # cumulative probabilities of cells
     first: Any  # [n] number of the node's first cell among all cells
+    coarser: Any  # [all cells] the cell of the same column's next coarser node that holds it; -1: there is none
     start: Any  # [all cells] first outcome of a cell in the arrays below
     length: Any  # [all cells] outcomes of a cell
     inner: Any  # [all outcomes] cumulative probabilities within a cell
@@ -47,7 +48,7 @@ class Network(NamedTuple):
     span: Any  # [all outcomes] and its length
 
 
-INTEGERS = ("column", "order", "parents", "strides", "offset", "width", "first", "start", "length", "code")
+INTEGERS = ("column", "order", "parents", "strides", "offset", "width", "first", "coarser", "start", "length", "code")
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class CliqueTreeGenerator:
         shapes |= dict.fromkeys(("parents", "strides"), (self.steps, self.parents)) | {
             "column": (len(set(self.nodes)),)
         }
-        shapes |= dict.fromkeys(("start", "length"), (self.cells,))
+        shapes |= dict.fromkeys(("coarser", "start", "length"), (self.cells,))
         shapes |= dict.fromkeys(("inner", "code", "base", "span"), (self.outcomes,))
         return mismatch(weights, shapes | {"table": (self.entries,)})
 

@@ -35,6 +35,7 @@ from understudy.methods.clique_tree.tree import CliqueTree as Tree
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
 from understudy.recipe import Announced, Opening, check_counts, check_positive
+from understudy.released import Released
 from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"
@@ -46,6 +47,7 @@ class CliqueTree(Estimator):
     """Shares, weights and `passes` are the first that were tried (Adult, 0.1 for distances after SWIFT)."""
 
     method: ClassVar[str] = "clique-tree"
+    redrawn: ClassVar[str] = "understudy.methods.clique_tree.redraw:Redrawn"
 
     cells_share: float = 0.05  # shares of the squared privacy loss, see above
     marginals_share: float = 0.1
@@ -113,7 +115,9 @@ class CliqueTree(Estimator):
         columns, measured = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
         tree = Tree(layout.sizes, [item.nodes for item in measured], layout.links, columns.rows)
         network = assemble(tree, descend(tree, measured, self.passes), layout, columns.nodes, columns.masses[1:])
-        return Opening(CliqueTreeGenerator.of(network, codec), network)
+        names = [columns.names[number] or codec.schema.label or "" for number, _ in layout.keys]
+        released = tuple(Released.of(item.nodes, names, item.counts, item.deviation) for item in measured)
+        return Opening(CliqueTreeGenerator.of(network, codec), network, released=released)
 
     def weights(self, columns: Columns, label: str | None) -> dict[Clique, float]:
         """The workload: how much each pair counts."""

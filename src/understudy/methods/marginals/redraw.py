@@ -17,7 +17,7 @@ been, not what another choice of questions would have found."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ STEPS = 60  # of a copy: cells spread as after 200 steps within 5 %, in a third 
 
 class RedrawnColumns:
     """Draws copies of a model of independent columns: the estimated counts of every column with their noise, cut off at zero."""
+
+    chance: ClassVar[float] = 1.0  # rows are drawn one by one: their sampling variance shows between copies
 
     def __init__(self, fitted: Artifact) -> None:
         self.fitted, self.resolution = fitted, Resolution(fitted)
@@ -64,6 +66,8 @@ def need_released(fitted: Artifact) -> tuple[Released, ...]:
 
 class Redrawn:
     """Draws copies of one fitted network. What all copies share is computed once."""
+
+    chance: ClassVar[float] = 1.0  # as above
 
     def __init__(self, fitted: Artifact) -> None:
         self.fitted, self.resolution = fitted, Resolution(fitted)

@@ -4,6 +4,8 @@ Three figures, each from released values alone: the length of a column's interva
 that it is counted in together with others, and how many rows of noise the cut-off at zero can leave in a group.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from understudy.artifact import Model
@@ -34,18 +36,17 @@ class Resolution:
         whole = 1.0 if self.fitted.resolved.column(column).kind == "integer" else 0.0
         return max(float(span[inside].max(initial=0.0)) * (upper - lower), whole)
 
-    def within_cells(self, column: str) -> float:
-        """Standard deviation of a numeric column within its cells, in its own units; 0 for others."""
+    def within_cells(self, columns: tuple[str, ...], column: str) -> float:
+        """Standard deviation of a numeric column within the cells that count it together with others, in its own units; 0 for
+        columns of another kind."""
         if column not in self.nodes or self.fitted.resolved.column(column).kind not in ("integer", "continuous"):
             return 0.0
-        node = self.nodes[column]
-        first = int(np.cumsum([0, *self.sizes])[node - 1])
-        inner = np.asarray(self.fitted.weights["inner"], float)[first : first + self.sizes[node - 1]]
-        shares = np.diff(inner, axis=1, prepend=0.0)
+        rows = self._in_cells(columns, column)
+        mass = rows.sum(axis=1)
+        shares = rows / np.maximum(mass, 1e-9)[:, None]
         base, span = self._intervals(column)
         middle = base + span / 2.0
         within = shares @ (middle**2 + span**2 / 12.0) - (shares @ middle) ** 2
-        mass = np.maximum(self._mass(node), 0.0)
         lower, upper = self.fitted.resolved.column(column).bounds
         return float(np.sqrt(max(mass @ within / max(mass.sum(), 1.0), 0.0))) * (upper - lower)
 
@@ -64,6 +65,13 @@ class Resolution:
             np.asarray(self.fitted.weights["base"], float)[row],
             np.asarray(self.fitted.weights["span"], float)[row],
         )
+
+    def _in_cells(self, columns: Sequence[str], column: str) -> np.ndarray:
+        """[cells, outcomes]: rows of every outcome, by the cells in which the column is counted together with any other."""
+        node = self.nodes[column]
+        first = int(np.cumsum([0, *self.sizes])[node - 1])
+        inner = np.asarray(self.fitted.weights["inner"], float)[first : first + self.sizes[node - 1]]
+        return np.asarray(np.diff(inner, axis=1, prepend=0.0) * np.maximum(self._mass(node), 0.0)[:, None])
 
     def _mass(self, node: int) -> np.ndarray:
         table: Released = next(one for one in self.fitted.released if one.nodes[-1] == node and len(one.nodes) <= 2)

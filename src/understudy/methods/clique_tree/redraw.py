@@ -1,0 +1,157 @@
+"""Copies of a fitted clique tree: what the method would have fitted, had the noise fallen otherwise.
+
+As for the other marginal methods (`understudy.methods.marginals.redraw`, where it is derived): with y the released counts, s
+their noise and mu(y) the marginals of the fitted model,
+
+    y* = mu(y) + s Z,   Z ~ N(0, 1) in every cell,      theta* = the fit to y*.
+
+The tree, the cells of columns and which pairs were counted stay as they were. Outcomes within a cell are redrawn with the noise
+of a single outcome and cut off at zero. All of it is a function of released values: it costs nothing.
+
+**Rows drawn evenly.** The generator spreads its draws (`generator.py`), so that two tables of one model differ by far less than
+the sampling variance of their rows: `chance` is 0, and nothing is taken off the variance between copies when answers are
+combined. What chance there is makes intervals a little wider than they have to be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from understudy.artifact import Model as Artifact
+from understudy.measure.cells import Grouping
+from understudy.methods.clique_tree.assemble import conditionals, cumulative
+from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.tree import CliqueTree, Link
+from understudy.methods.marginals.redraw import need_released
+from understudy.methods.marginals.resolution import Resolution
+
+PASSES = 600  # of the descent that finds mu(y) again, at most
+COPY_PASSES = 150  # of a copy
+NEXT_TO_NOTHING = 2e-3  # of the mean: what `assemble` leaves to a category that is believed empty, and a little more
+
+
+class Cells:
+    """What the flat arrays of the generator say about nodes: cells, outcomes, and which coarse cell holds a fine one."""
+
+    def __init__(self, fitted: Artifact) -> None:
+        self.weights = {name: np.asarray(value) for name, value in fitted.weights.items()}
+        order, width = self.weights["order"], self.weights["width"]
+        self.sizes = [len(fitted.class_counts), *(int(width[order == node][0]) for node in range(1, len(order) + 1))]
+        self.first = np.cumsum([0, 0, *self.sizes[1:]])  # of every node's cells among all cells; the class has none
+        self.links = [
+            Link((node - 1, node), (np.arange(self.sizes[node - 1])[:, None] == self.coarser(node)[None, :]) * 1.0)
+            for node in range(1, len(self.sizes))
+            if self.coarser(node)[0] >= 0
+        ]
+
+    def coarser(self, node: int) -> np.ndarray:
+        """For every cell of a node the cell of the next coarser one."""
+        return np.asarray(self.weights["coarser"][self.first[node] : self.first[node] + self.sizes[node]])
+
+    def outcomes(self, node: int) -> list[slice]:
+        """Where the outcomes of every cell of a shown node stand in the arrays of outcomes."""
+        own = slice(self.first[node], self.first[node] + self.sizes[node])
+        start, length = self.weights["start"][own], self.weights["length"][own]
+        return [slice(int(a), int(a + n)) for a, n in zip(start, length, strict=True)]
+
+    def shares(self, cell: slice) -> np.ndarray:
+        """Probabilities of a cell's outcomes."""
+        return np.diff(np.asarray(self.weights["inner"][cell], float), prepend=0.0)
+
+
+class Redrawn:
+    """Draws copies of one fitted model. What all copies share is computed once."""
+
+    chance: ClassVar[float] = 0.0
+
+    def __init__(self, fitted: Artifact) -> None:
+        self.fitted, self.cells = fitted, Cells(fitted)
+        self.known = [Measured(one.nodes, one.values, one.deviation) for one in need_released(fitted)]
+        total = float(np.median([item.counts.sum() for item in self.known]))
+        self.tree = CliqueTree(self.cells.sizes, [item.nodes for item in self.known], self.cells.links, total)
+        self.best = descend(self.tree, self.known, PASSES).found
+        self.resolution = TreeResolution(fitted, self.cells)
+
+    def could(self, random: np.random.Generator) -> list[Measured]:
+        """Counts that could have been released."""
+        return [
+            item._replace(counts=mu + item.deviation * random.standard_normal(mu.shape))
+            for item, mu in zip(self.known, self.best, strict=True)
+        ]
+
+    def copy(self, random: np.random.Generator) -> Artifact:
+        """The model that could have been fitted."""
+        beliefs = descend(self.tree, self.could(random), COPY_PASSES)
+        fresh = conditionals(self.tree, beliefs)
+        fresh["inner"] = self.within_cells(beliefs.found, random)
+        weights = {name: np.asarray(fresh.get(name, value), value.dtype) for name, value in self.fitted.weights.items()}
+        return replace(self.fitted, weights=weights, class_counts=self.class_counts(random), hashes={})
+
+    def class_counts(self, random: np.random.Generator) -> tuple[float, ...]:
+        """The class histogram redrawn; a public number of rows stays what it is."""
+        counts, schema = np.asarray(self.fitted.class_counts, float), self.fitted.schema
+        noise = self.fitted.plan.parameters["noise"].get("class histogram", 0.0) * schema.max_rows_per_unit
+        if len(counts) == 1 and schema.rows is not None:
+            return tuple(counts.tolist())
+        return tuple(np.maximum(counts + noise * random.standard_normal(len(counts)), 1.0).tolist())
+
+    def within_cells(self, found: Sequence[np.ndarray], random: np.random.Generator) -> np.ndarray:
+        """Distributions of outcomes within every cell, from redrawn counts of the outcomes."""
+        inner = np.array(self.fitted.weights["inner"], float)
+        for item, mass in zip(self.known, found, strict=True):
+            if len(item.nodes) > 1 or item.nodes[0] == 0:
+                continue
+            places = self.cells.outcomes(item.nodes[0])
+            shares = [self.cells.shares(cell) for cell in places]
+            noise = outcome_noise(item, mass, shares)
+            for cell, share, rows in zip(places, shares, mass.tolist(), strict=True):
+                drawn = np.maximum(rows * share + noise * random.standard_normal(len(share)), 0.0) * (share > 0.0)
+                if len(share) > 1 and drawn.sum() > 0.0:
+                    inner[cell] = cumulative(drawn[None, :])[0]
+        return inner
+
+
+def outcome_noise(item: Measured, mass: np.ndarray, shares: Sequence[np.ndarray]) -> float:
+    """Noise of a single outcome: that of a cell, whose deviation is that of the outcomes which were added up in it."""
+    rows = [m * share for m, share in zip(mass.tolist(), shares, strict=True)]
+    least = NEXT_TO_NOTHING * max(float(np.mean(np.concatenate(rows))), 1.0)
+    merged = np.asarray([max(int((part > least).sum()), 1) for part in rows])
+    return float(np.min(np.broadcast_to(item.deviation, merged.shape) / np.sqrt(merged)))
+
+
+class TreeResolution(Resolution):
+    """As `Resolution`, with the cells of the level at which columns were counted together."""
+
+    def __init__(self, fitted: Artifact, cells: Cells) -> None:
+        self.fitted, self.cells = fitted, cells
+        alone = [one for one in fitted.released if len(one.nodes) == 1]
+        self.nodes = {one.columns[0]: one.nodes[0] for one in alone if one.nodes[0]}
+        self.counts = {one.nodes[0]: one.values for one in alone}
+
+    def _intervals(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+        places = self._places(column)
+        return (
+            np.asarray(self.cells.weights["base"], float)[places],
+            np.asarray(self.cells.weights["span"], float)[places],
+        )
+
+    def _places(self, column: str) -> np.ndarray:
+        return np.concatenate([np.arange(cell.start, cell.stop) for cell in self.cells.outcomes(self.nodes[column])])
+
+    def _in_cells(self, columns: Sequence[str], column: str) -> np.ndarray:
+        """[cells, outcomes]: rows of every outcome, in the cells that count the column together with the others."""
+        finest = self.nodes[column]
+        table = next((one for one in self.fitted.released if set(columns) <= one.named and len(one.nodes) > 1), None)
+        node = finest if table is None else table.nodes[table.columns.index(column)]
+        cell = np.arange(self.cells.sizes[finest])
+        for level in range(finest, node, -1):
+            cell = self.cells.coarser(level)[cell]
+        grouping = Grouping(cell, self.cells.sizes[node])
+        mass, rows, at = np.maximum(self.counts[finest], 0.0), np.zeros((grouping.cells, len(self._places(column)))), 0
+        for number, own in enumerate(self.cells.outcomes(finest)):
+            share = self.cells.shares(own)
+            rows[grouping.cell[number], at : at + len(share)] = mass[number] * share
+            at += len(share)
+        return rows
