@@ -36,7 +36,7 @@ from understudy.schema import Schema
 
 AUTO = "auto"
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
-COUNT_SHARE = 0.1  # of the squared loss goes to class counts (plan.HISTOGRAM_WEIGHT)
+COUNT_SHARE = 0.1  # of the squared loss goes to class counts (recipe.HISTOGRAM_WEIGHT)
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
 COUNT_NOISE = 0.2  # of a class: noise on its count beyond this share, and nothing can be learned of it
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people

@@ -61,6 +61,7 @@ WORDS = {
     "step": "how far a generated row is asked to move; None: chosen from public facts",
     "start": "what training starts from: paid moments, paid marginals, or nothing",
     "sampling_rate": "probability with which a unit is in the sample of a round (q)",
+    "sample_size": "expected units of that sample, where the number of rows is public; None: sampling_rate says it",
     "critic_steps": "rounds per step of the generator (n_D)",
     "adaptive": "whether critic_steps doubles when the critic knows too few generated rows",
     "objective": "loss of the critic: wasserstein or standard",

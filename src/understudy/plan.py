@@ -20,7 +20,6 @@ from understudy.schema import Schema
 
 LARGEST_NOISE = 1e6  # noise multiplier of one answer; beyond it answers are noise alone and leave 32-bit integers
 LARGEST_DELTA = 1e-3  # without a public number of rows: one in a thousand is too much for any table worth protecting
-HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
 
 
 def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
@@ -111,7 +110,7 @@ def preparation(recipe: Recipe, schema: Schema, budget: Budget) -> list[Announce
         releases.append(Announced(f"estimate {group}", weights[group], event, detail=detail))
     if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
         what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
-        releases.append(Announced("class histogram", HISTOGRAM_WEIGHT, dpa.GaussianDpEvent, detail=what))
+        releases.append(Announced("class histogram", recipe.histogram_weight, dpa.GaussianDpEvent, detail=what))
     return releases
 
 

@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 
+HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
+
+
 class Announced(NamedTuple):
     """One release of the plan before its noise is known.
 
@@ -90,6 +93,11 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def announce(self, schema: Schema) -> list[Announced]:
         """The releases this method asks for, besides the schema's estimates and the class histogram."""
         raise TypeError(f"{type(self).__name__} does not say what it asks for")
+
+    @property
+    def histogram_weight(self) -> float:
+        """The weight of the class histogram (or the number of rows) beside what is announced."""
+        return HISTOGRAM_WEIGHT
 
     def unpriced(self) -> tuple[Charge, ...]:
         """Charges without a valid price; only research presets, whose certificate is void, have any."""

@@ -44,8 +44,8 @@ class ForgottenAutoencoder(RdpCgan):
 
     method = "rdp-cgan"
 
-    def _mechanism(self, generator, plan, piece, per_unit):
-        honest = super()._mechanism(generator, plan, piece, per_unit)
+    def _mechanism(self, generator, plan, rate, piece, per_unit):
+        honest = super()._mechanism(generator, plan, rate, piece, per_unit)
 
         class Forgetful(type(honest)):
             done = 0
@@ -123,6 +123,32 @@ def test_published_sizes_are_within_reach():
     assert len(doubling(made.channels, made.layers - 1)) == 4
     purposes = [charge.purpose for charge in made.plan(mixed_schema()).charges]
     assert purposes == ["class histogram", GRADIENTS]
+
+
+@pytest.mark.parametrize("method", ["dpgan", "dpgan-as-published", "pate-gan"])
+def test_without_a_start_the_class_histogram_takes_what_it_needs_and_no_more(method):
+    """Two hundredths of the squared loss: a noise of 26 rows at (1, 1e-5), a little more where samples cost more than their
+    square; 0.1 beside 0.2 would be 6."""
+    options = {
+        "start": "none",
+        **({} if method == "pate-gan" else {"sampling_rate": 0.2, "sample_size": None, "rounds": 50}),
+    }
+    plan = us.method(method)(**options).plan(mixed_schema())
+    assert {charge.purpose for charge in plan.charges} < {"class histogram", GRADIENTS, "teacher votes"}
+    assert 24.0 < plan.parameters["noise"]["class histogram"] < 40.0
+
+
+def test_the_papers_batch_needs_a_public_number_of_rows():
+    """q decides the price, so a batch of 64 means nothing where the number of rows is private."""
+    made = us.method("dpgan-as-published")()
+    with pytest.raises(us.UsageError, match=r"sample_size=64 needs a public number of rows"):
+        made.plan(mixed_schema())
+    public = made.set_params(rounds=50).plan(mixed_schema(rows=320))
+    assert public.parameters["settings"]["sampling_rate"] == pytest.approx(0.2)
+    (event,) = [charge.event for charge in public.charges if charge.purpose == GRADIENTS]
+    assert event.event.sampling_probability == pytest.approx(0.2)
+    with pytest.raises(us.UsageError, match=r"sample_size=1\.5 must be a whole number"):
+        us.method("dpgan")(sample_size=1.5).plan(mixed_schema(rows=6400))
 
 
 def test_pieces_follow_from_released_figures_and_stay_small():

@@ -6,11 +6,13 @@ Methods that train (teachers, gradients) refine a start that was paid for:
     class moments                          `understudy.measure.class_moments`; of a table with few rows class means alone
 
 Which of the two the last answer asks for is the rule of `understudy.measure.which_questions`; the plan is the same in both
-cases.
+cases. How much of it is paid for is an option of those methods (`Begin`): `moments` for all of it, `marginals` for the first
+three answers, `none` for nothing, as in the papers; rows are then seen between their public bounds.
 """
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import dp_accounting as dpa
 import numpy as np
@@ -20,7 +22,7 @@ from understudy.accounting import Plan
 from understudy.measure.class_moments import MOMENTS, NUMERIC, ClassFeatures, ask_moments, margins
 from understudy.measure.few_rows import ask_means
 from understudy.measure.latent_normal import LATENT
-from understudy.measure.marginals import Marginals, NormalScores, normal_scores
+from understudy.measure.marginals import Marginals, NormalScores, normal_scores, public_marginals
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.measure.which_questions import few_rows, size_note
 from understudy.nn.copula import Start
@@ -29,6 +31,11 @@ from understudy.private import Curator
 from understudy.recipe import Announced
 from understudy.schema import Codec, Schema
 
+Begin = Literal["moments", "marginals", "none"]
+STARTS: tuple[Begin, ...] = ("moments", "marginals", "none")
+# Of the squared loss, for the class histogram of a fit without a paid start: at epsilon 1 and delta 1e-5 that is a noise of 26
+# rows, enough for class ratios and sizes of ensembles.
+HISTOGRAM_SHARE = 0.02
 DETAIL = "locations, scales and rates per class; with few rows, means alone"
 LEAST_RATE = 0.002  # networks count scores from overall rates, which must not be 0 or 1
 LEAST_VARIANCE = 0.05
@@ -40,6 +47,18 @@ def announce_start(schema: Schema, marginals: float, moments: float) -> list[Ann
     """The answers above: half of the weight of the marginals is for cutting. Moments are left out where they have no weight."""
     one_way = announce_one_way(schema, 0.5 * marginals, 0.5 * marginals) if marginals else []
     return [*one_way, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else one_way
+
+
+def announce_begin(schema: Schema, begin: Begin, marginals: float, moments: float) -> list[Announced]:
+    """The answers that a way to begin pays for."""
+    if begin == "none":
+        return []
+    return announce_start(schema, marginals, moments if begin == "moments" else 0.0)
+
+
+def histogram_beside(training: float) -> float:
+    """The weight of a class histogram that gets `HISTOGRAM_SHARE` beside the weight of the training."""
+    return training * HISTOGRAM_SHARE / (1.0 - HISTOGRAM_SHARE)
 
 
 def products_noise(noise: Mapping[str, float]) -> float:
@@ -66,6 +85,16 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) ->
         start = ask_class_start(curator, codec, scores._replace(marginals=marginals), counts, plan, start)
     curator.see(marginals.row_map)
     return marginals, start
+
+
+def begin_with(begin: Begin, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
+    """What a way to begin pays for; from then on rows are seen through the marginals, paid or public."""
+    if begin != "none":
+        return ask_start(curator, codec, counts, plan)
+    heads = Heads.of(codec.blocks, codec.width)
+    marginals = public_marginals(heads)
+    curator.see(marginals.row_map)
+    return marginals, public_start(heads, marginals, codec.class_count)
 
 
 def ask_class_start(

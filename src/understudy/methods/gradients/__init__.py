@@ -18,7 +18,7 @@ Read in this order; the first five are DPGAN, the next RDP-CGAN, then what the r
     terms.py         what the generator's loss has besides: a prior, tableGAN's classifier and information loss (information.py)
     parts.py         which option means which of these parts
     references.py    the same from exact gradients: NOT PRIVATE
-    presets.py       the six systems as options
+    presets.py       the systems as options
 """
 
 from typing import Any
@@ -28,6 +28,8 @@ from understudy.lazy import lazily
 _WHERE = {
     "DpGan": "understudy.methods.gradients.presets",
     "RdpCgan": "understudy.methods.gradients.presets",
+    "DpGanAsPublished": "understudy.methods.gradients.presets",
+    "RdpCganAsPublished": "understudy.methods.gradients.presets",
     "Gan": "understudy.methods.gradients.presets",
     "MedGan": "understudy.methods.gradients.presets",
     "TableGan": "understudy.methods.gradients.presets",

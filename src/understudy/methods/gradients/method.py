@@ -7,7 +7,8 @@ marginals and class moments, `marginals` for the former alone, `none` for neithe
 gradients, as in the papers.
 
 The sampling rate q is an option, because the price depends on it and the number of rows is private; how many rows a sample
-has follows from the table. A round costs PoissonSampled(q, Gaussian(sigma)). For large sigma the squared loss of T rounds
+has follows from the table. Where the schema says how many rows there are, `sample_size` gives the papers' mini-batch instead
+(q = sample_size / units). A round costs PoissonSampled(q, Gaussian(sigma)). For large sigma the squared loss of T rounds
 is T q^2 / sigma^2, so sigma = q z with z the noise multiplier that the plan would give to T answers without sampling;
 calibration then prices the true events, by privacy-loss distributions.
 """
@@ -23,8 +24,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.marginals import public_marginals
-from understudy.measure.warm_start import announce_start, ask_start, public_start, start_note
+from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_with, histogram_beside, start_note
 from understudy.methods.gradients.generator import GanGenerator, Hints
 from understudy.methods.gradients.parts import Settings
 from understudy.nn.heads import Heads
@@ -46,9 +46,10 @@ FLOATING = (
 class GradientGan(Estimator):
     """Options; what they default to is the business of the methods."""
 
-    start: Literal["moments", "marginals", "none"] = "moments"
+    start: Begin = "moments"
     rounds: int = 300  # gradients that are asked for, all together
     sampling_rate: float = 0.05  # q
+    sample_size: int | None = None  # expected units of a sample, where the number of rows is public: q follows from it
     clip: float = 1.0  # largest norm of a unit's gradient
     critic_steps: int = 5  # n_D: rounds per generator step
     generator_steps: int = 1
@@ -88,6 +89,7 @@ class GradientGan(Estimator):
             "moments_share gradients_share"
         )
         check_positive(**{name: getattr(self, name) for name in positive.split()})
+        check_counts(sample_size=1 if self.sample_size is None else self.sample_size)
         if not 0.0 < self.sampling_rate <= 1.0:
             raise UsageError(f"sampling_rate={self.sampling_rate} must be above 0 and at most 1")
         if self.autoencoder != "none" and not 1 <= self._autoencoder_rounds < self.rounds:
@@ -102,7 +104,7 @@ class GradientGan(Estimator):
                 )
         norms = ("group", "none")
         check_choice(
-            start=(self.start, ("moments", "marginals", "none")),
+            start=(self.start, STARTS),
             objective=(self.objective, ("wasserstein", "standard")),
             generator=(self.generator, ("copula", "mlp", "conv")),
             critic=(self.critic, ("mlp", "conv")),
@@ -132,37 +134,47 @@ class GradientGan(Estimator):
 
     # -- plan -----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
-        return [*self._announce_start(schema), self._announce_gradients()]
+        start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
+        return [*start, self._announce_gradients(self.rate(schema))]
 
-    def _announce_start(self, schema: Schema) -> list[Announced]:
-        if self.start == "none":
-            return []
-        return announce_start(schema, self.marginals_share, self.moments_share if self.start == "moments" else 0.0)
+    def rate(self, schema: Schema) -> float:
+        """q: as given, or from the size of a sample and the public number of rows (of units: at least rows / rows per unit)."""
+        if self.sample_size is None:
+            return self.sampling_rate
+        if schema.rows is None:
+            raise UsageError(
+                f"sample_size={self.sample_size} needs a public number of rows ('rows' in the schema), because the "
+                "price depends on the share that a sample is; without it set sample_size=None and give sampling_rate"
+            )
+        return min(self.sample_size * schema.max_rows_per_unit / schema.rows, 1.0)
 
-    def _announce_gradients(self) -> Announced:
+    @property
+    def histogram_weight(self) -> float:
+        return histogram_beside(self.gradients_share) if self.start == "none" else super().histogram_weight
+
+    def _announce_gradients(self, rate: float) -> Announced:
         def event(z: float) -> dpa.DpEvent:
-            return NoisyGradient((), (), self.sampling_rate, self._sigma(z)).event(self.rounds)
+            return NoisyGradient((), (), rate, rate * z).event(self.rounds)
 
         detail = f"{self.rounds - self._autoencoder_rounds} for the critic"
         if self._autoencoder_rounds:
             detail = f"{self._autoencoder_rounds} for the autoencoder, {detail}"
         return Announced(GRADIENTS, self.gradients_share, event, answers=self.rounds, detail=detail)
 
-    def _sigma(self, z: float) -> float:
-        return self.sampling_rate * z
-
     def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
-        return super().settings(schema, rows) | {"autoencoder_rounds": self._autoencoder_rounds}
+        found = {"autoencoder_rounds": self._autoencoder_rounds, "sampling_rate": self.rate(schema)}
+        return super().settings(schema, rows) | found
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
         """How the noise compares with the largest possible gradient, before a row is read."""
-        sigma = self._sigma(noise[GRADIENTS])
+        rate = self.rate(schema)
+        sigma = rate * noise[GRADIENTS]
         notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
         notes += start_note(schema, noise)
         if rows is not None:
-            blur = sigma / (self.sampling_rate * rows)
+            blur = sigma / (rate * rows)
             notes.append(
                 f"per coordinate the noise is {blur:.2%} of the largest mean gradient; with a few thousand weights "
                 f"a single round is {'mostly noise' if blur > 0.01 else 'mostly signal'}"
@@ -173,17 +185,13 @@ class GradientGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, rows = codec.schema, float(counts.sum())
         heads = Heads.of(codec.blocks, codec.width)
-        if self.start == "none":
-            marginals = public_marginals(heads)
-            curator.see(marginals.row_map)
-            start = public_start(heads, marginals, codec.class_count)
-        else:
-            marginals, start = ask_start(curator, codec, counts, plan)
+        marginals, start = begin_with(self.start, curator, codec, counts, plan)
         generator = self._generator(heads, codec.class_count)
-        expected = self.sampling_rate * rows
+        rate = self.rate(schema)
+        expected = rate * rows
         piece = piece_size(expected / schema.max_rows_per_unit)
         per_unit = 1 if schema.unit is None else schema.max_rows_per_unit
-        mechanism = self._mechanism(generator, plan, piece, per_unit)
+        mechanism = self._mechanism(generator, plan, rate, piece, per_unit)
         trust = self._trust(generator, plan, rows / schema.max_rows_per_unit)
         start = start._replace(trust=np.full((codec.class_count, 1), trust))
         hints = Hints(start, counts / counts.sum(), np.asarray(max(expected, 1.0)))
@@ -198,10 +206,10 @@ class GradientGan(Estimator):
         ratio = noise / max(units, 1.0) / math.sqrt(self.rounds - self._autoencoder_rounds)
         return float(1.0 / (1.0 + (ratio / USEFUL_NOISE) ** 2))
 
-    def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
-        sigma = self._sigma(plan.parameters["noise"][GRADIENTS])
+    def _mechanism(self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int) -> Mechanism:
+        sigma = rate * plan.parameters["noise"][GRADIENTS]
         clips = (self.clip,) * len(generator.losses)
-        return NoisyGradient(generator.losses, clips, self.sampling_rate, sigma, piece, per_unit)
+        return NoisyGradient(generator.losses, clips, rate, sigma, piece, per_unit)
 
     def _generator(self, heads: Heads, classes: int) -> GanGenerator:
         same = (

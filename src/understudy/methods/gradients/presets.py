@@ -3,6 +3,12 @@
     dpgan      Wasserstein GAN whose critic learns from noisy gradients (Xie et al. 2018, arXiv:1802.06739)
     rdp-cgan   private convolutional autoencoder, then a GAN on its codes (Torfi, Fox, Reddy 2022)
 
+the same two without a paid start and with the papers' mini-batches, so that nearly all of the budget goes to gradients:
+
+    dpgan-as-published      generator and critic of fully connected layers, batches of 64, weights held to 0.1 (as in the appendix
+                            of G-PATE, which states what it ran)
+    rdp-cgan-as-published   batches of 64, Adam with rate 0.005; group in place of batch normalisation, which mixes rows
+
 and without privacy, as references (`references.py`):
 
     gan        DPGAN's networks and objective with noise and clipping off
@@ -27,6 +33,27 @@ STANDARD = {
 
 DpGan = preset(GradientGan, "DpGan", "dpgan", __name__, "DPGAN: the defaults of the shared method.")
 RdpCgan = preset(GradientGan, "RdpCgan", "rdp-cgan", __name__, "RDP-CGAN.", **CONVOLUTIONAL)
+# `sample_size` needs the number of rows to be public; the papers do not say how many rounds they ran.
+PUBLISHED = {"start": "none", "sample_size": 64, "batch": 64, "rounds": 1000, "latent": 100}
+DpGanAsPublished = preset(
+    GradientGan,
+    "DpGanAsPublished",
+    "dpgan-as-published",
+    __name__,
+    "DPGAN without a paid start, with published sizes.",
+    **PUBLISHED,
+    generator="mlp",
+    hidden=128,
+    critic_hidden=64,
+)
+RdpCganAsPublished = preset(
+    GradientGan,
+    "RdpCganAsPublished",
+    "rdp-cgan-as-published",
+    __name__,
+    "RDP-CGAN without a paid start, with published sizes.",
+    **CONVOLUTIONAL | PUBLISHED,
+)
 Gan = preset(Reference, "Gan", "gan", __name__, "DPGAN without privacy.")
 MedGan = preset(
     Reference,

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import dp_accounting as dpa
 
 from understudy.accounting import Budget, Charge, Plan
+from understudy.measure.warm_start import announce_begin
 from understudy.methods.gradients.generator import GanGenerator
 from understudy.methods.gradients.method import GRADIENTS, GradientGan
 from understudy.private.mechanisms.plain_gradient import PlainGradient
@@ -47,7 +48,7 @@ class Reference(GradientGan):
         return Budget(STATISTICS_EPSILON, self.delta)
 
     def announce(self, schema: Schema) -> list[Announced]:
-        return self._announce_start(schema)
+        return announce_begin(schema, self.start, self.marginals_share, self.moments_share)
 
     def unpriced(self) -> tuple[Charge, ...]:
         event = dpa.SelfComposedDpEvent(dpa.NonPrivateDpEvent(), self.rounds)
@@ -61,5 +62,5 @@ class Reference(GradientGan):
     def _trust(self, generator: GanGenerator, plan: Plan, units: float) -> float:
         return 1.0
 
-    def _mechanism(self, generator: GanGenerator, plan: Plan, piece: int, per_unit: int) -> Mechanism:
-        return PlainGradient(generator.losses, self.sampling_rate, piece, per_unit)
+    def _mechanism(self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int) -> Mechanism:
+        return PlainGradient(generator.losses, rate, piece, per_unit)

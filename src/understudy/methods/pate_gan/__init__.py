@@ -10,6 +10,7 @@ Read in this order:
     private/mechanisms/teacher_votes.py     the answer and its price
     generator.py               student and generator, which see released answers only
     published.py, generator_published.py    Algorithm 1 as printed, whose guarantee is void
+    priced.py                  the same networks with rounds fixed beforehand, so that the guarantee holds
 """
 
 from typing import Any
@@ -18,6 +19,7 @@ from understudy.lazy import lazily
 
 _WHERE = {
     "PateGan": "understudy.methods.pate_gan.method",
+    "PateGanPriced": "understudy.methods.pate_gan.priced",
     "PateGanAsPublished": "understudy.methods.pate_gan.published",
 }
 

@@ -2,7 +2,7 @@
 
 Sound defaults come from public or released values. What decides the quality of the votes is k mu: the noise on a vote share is
 sqrt(T) / (k mu) for T answers, so thousands of teachers of few rows each and few rounds with many student and generator steps
-in each are the useful regime.
+in each are the useful regime. With `start="none"` nothing is paid for but the class histogram and the votes.
 """
 
 import math
@@ -16,7 +16,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.warm_start import announce_start, ask_start, start_note
+from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_with, histogram_beside, start_note
 from understudy.methods.pate_gan.generator import PateGanGenerator
 from understudy.methods.teachers import class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
@@ -34,6 +34,7 @@ class PateGan(Estimator):
 
     method: ClassVar[str] = "pate-gan"
 
+    start: Begin = "moments"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
     rows_per_teacher: float = 5.0
     most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
@@ -81,10 +82,11 @@ class PateGan(Estimator):
         )
         if self.moments_share < 0.0:
             raise UsageError(f"moments_share={self.moments_share} must not be negative; 0 switches the moments off")
+        check_choice(start=(self.start, STARTS))
         check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("score", "share", "label")))
 
     def announce(self, schema: Schema) -> list[Announced]:
-        start = announce_start(schema, self.marginals_share, self.moments_share)
+        start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
 
         def event(z: float) -> dpa.DpEvent:
             return self._votes((1,), 1, classes_per_unit(schema), z).event(self.rounds)
@@ -92,10 +94,14 @@ class PateGan(Estimator):
         detail = f"{self.rounds} rounds x {self.judged} answers per class"
         return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * self.judged, detail=detail)]
 
+    @property
+    def histogram_weight(self) -> float:
+        return histogram_beside(self.votes_share) if self.start == "none" else super().histogram_weight
+
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
         heads = Heads.of(codec.blocks, codec.width)
-        marginals, start = ask_start(curator, codec, counts, plan)
+        marginals, start = begin_with(self.start, curator, codec, counts, plan)
         teachers, capacity = ensembles(counts, schema, self.teachers, self.rows_per_teacher, self.most_teachers)
         noise = plan.parameters["noise"][VOTES]
         mechanism = self._votes(teachers, capacity, classes_per_unit(schema), noise, codec.width)
@@ -131,6 +137,8 @@ class PateGan(Estimator):
             notes.append(
                 "the votes will be mostly noise and the result will rest on the paid marginals and moments; what would help: "
                 "more rows, a larger epsilon, fewer rows per unit, or public bounds instead of estimates"
+                if self.start != "none"
+                else "the votes will be mostly noise and nothing else is paid for; more rows, epsilon or a start would help"
             )
         return notes
 
