@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.private.noise import SecureNoise, SeededNoise
+from understudy.errors import UsageError
+from understudy.private.noise import LARGEST_SCALE, SecureNoise, SeededNoise
 
 ALPHA = 1e-6
 
@@ -52,3 +53,22 @@ def test_seeded_noise_is_reproducible_and_says_that_it_voids_the_guarantee():
     a, b = SeededNoise(1).draw("gaussian", 9.0, (5,)), SeededNoise(1).draw("gaussian", 9.0, (5,))
     assert np.array_equal(a, b)
     assert "void" in SeededNoise(1).void_reason
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_noise_never_reaches_the_end_of_64_bits(kind):
+    """At the largest scale a number beyond 2^63 has probability below 1e-27; it would be cut off there."""
+    assert np.abs(SecureNoise().draw(kind, LARGEST_SCALE, (2000,)).astype(float)).max() < 2.0**62.9
+    for scale in (2 * LARGEST_SCALE, 2.0**70, np.inf, np.nan, -1.0):
+        with pytest.raises(UsageError, match="64-bit integers; raise epsilon"):
+            SecureNoise().draw(kind, scale, (3,))
+
+
+def test_noise_that_is_cut_off_would_give_an_answer_away(monkeypatch):
+    """Mutant: without the limit most noise is the largest or smallest integer, and whoever subtracts that has the truth."""
+    monkeypatch.setattr("understudy.private.noise.LARGEST_SCALE", np.inf)
+    ends = np.iinfo(np.int64)
+    noise = SecureNoise().draw("gaussian", 2.0**75, (200,))
+    assert (
+        np.isin(noise, [ends.min, ends.max]).sum() > 150
+    )  # a Gaussian of that scale is inside with probability below 2^-12

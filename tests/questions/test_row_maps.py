@@ -139,18 +139,6 @@ def test_a_mutant_that_mixes_rows_is_caught(monkeypatch):
     assert not same_bits(apply(DividedByTheLargest(), Block(rows[:1], classes[:1])), whole[:1])
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    hnp.arrays(np.float32, st.integers(0, 40), elements=st.floats(-1, 2, width=32) | st.sampled_from([np.nan, np.inf])),
-    hnp.arrays(np.float64, st.integers(0, 20), elements=st.floats(-1, 2)),
-)
-def test_comparing_with_every_edge_is_searching_for_the_cell(values, edges):
-    edges = np.sort(edges)
-    sound = ~np.isnan(values)
-    found = mapping.how_many_below(values, edges)
-    assert found[sound].tolist() == np.searchsorted(edges, values[sound].astype(np.float64), side="right").tolist()
-
-
 def test_maps_are_compared_by_what_they_say():
     for kind, step in STEPS.items():
         assert digest(step) == digest(step)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from understudy.private.cutting import Guide, guide, how_many_below
 from understudy.questions import row_maps as maps
 from understudy.questions.frequencies import Frequencies, on_grid
 from understudy.questions.row_maps import Step
@@ -23,7 +24,6 @@ from understudy.schema import Codec
 from understudy.schema.reading import Rows
 
 Array = np.ndarray
-MOST_COMPARISONS = 250
 STRIP = 4096  # numbers of a row that are added up at once
 
 
@@ -148,10 +148,11 @@ def cells_side_by_side(rows: int, parts: list[Array]) -> Array:
 
 def _cuts(step: maps.Cuts, block: Block, of: Applied) -> Array:
     found = np.empty((len(block), len(step.places)), np.int32, order="F")
-    for j, (place, edges, missing) in enumerate(zip(step.places, step.edges, step.missing, strict=True)):
+    columns = zip(step.places, step.edges, step.missing, guides(step), strict=True)
+    for j, (place, edges, missing, known) in enumerate(columns):
         values = block.place(int(place))
         cell = found[:, j]
-        cell[:] = how_many_below(values, edges)
+        cell[:] = how_many_below(values, edges, known)
         if step.lowest:
             cell[values <= 0.0] = 0
         if missing >= 0:
@@ -159,18 +160,10 @@ def _cuts(step: maps.Cuts, block: Block, of: Applied) -> Array:
     return found
 
 
-def how_many_below(values: Array, edges: Array) -> Array:
-    """For each value how many edges are at or below it. Comparing a whole column is quicker than searching for each value."""
-    if len(edges) > MOST_COMPARISONS or values.dtype != np.float32:
-        return np.searchsorted(edges, values.astype(np.float64), side="right")
-    # The smallest 32-bit number that is not below the edge: 32-bit values are compared exactly.
-    narrow = np.asarray(edges, np.float32)
-    narrow = np.where(narrow < edges, np.nextafter(narrow, np.float32(np.inf)), narrow)
-    cell, passed = np.zeros(len(values), np.uint8), np.empty(len(values), bool)
-    for edge in narrow:
-        np.greater_equal(values, edge, out=passed)
-        np.add(cell, passed.view(np.uint8), out=cell)
-    return cell
+@lru_cache(maxsize=16)
+def guides(step: maps.Cuts) -> tuple[Guide | None, ...]:
+    """What makes cutting quick, once for all blocks."""
+    return tuple(guide(edges) for edges in step.edges)
 
 
 def _outcomes(step: maps.Outcomes, block: Block, of: Applied) -> Array:

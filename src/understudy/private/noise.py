@@ -5,6 +5,8 @@ array. Both samplers are OpenDP's, exact on the integers (Canonne, Kamath, Stein
 
     discrete Gaussian   Pr[x] ~ exp(-x^2 / (2 scale^2))      discrete Laplace   Pr[x] ~ exp(-|x| / scale)
 
+Noise that leaves 64 bits would be cut off at their end, and what is cut off hides nothing: scales so large are refused.
+
 There is no seed and no default key. `SeededNoise` exists for tests and shadow models only; whatever was made with it is
 stamped "noise was seeded: void" in its certificate.
 """
@@ -16,10 +18,13 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import opendp.prelude as dp
 
+from understudy.errors import UsageError
+
 dp.enable_features("contrib")
 
 Kind = Literal["gaussian", "laplace"]
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+LARGEST_SCALE = 2.0**57  # noise beyond 64 times it, where 64-bit integers end, has probability below 1e-27
 
 
 @runtime_checkable
@@ -47,6 +52,10 @@ class SecureNoise:
     void_reason: str = ""
 
     def draw(self, kind: Kind, scale: float, shape: tuple[int, ...]) -> IntArray:
+        if not 0.0 <= scale <= LARGEST_SCALE:
+            raise UsageError(
+                "the noise on an answer would leave 64-bit integers; raise epsilon, or lower max_rows in the schema"
+            )
         size = int(np.prod(shape, dtype=np.int64))
         if size == 0:
             return np.zeros(shape, np.int64)

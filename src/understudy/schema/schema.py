@@ -27,6 +27,7 @@ from understudy.schema.text import dump_yaml, read_document
 from understudy.schema.types import Value
 
 LabelKind = Literal["none", "binary", "multiclass", "numeric"]
+MOST_ROWS = 1_000_000_000  # of a unit: noise grows with it and has to fit into 64 bits
 CLASS_KINDS = ("categorical", "boolean", "ordinal")
 
 
@@ -262,8 +263,8 @@ def _check_unit(schema: Schema) -> None:
         raise UsageError(
             f"unit column {schema.unit!r} must be of kind identifier: it names persons and is never learned"
         )
-    if schema.max_rows_per_unit < 1:
-        raise UsageError(f"unit: max_rows must be at least 1, not {schema.max_rows_per_unit}")
+    if not 1 <= schema.max_rows_per_unit <= MOST_ROWS:
+        raise UsageError(f"unit: max_rows must be from 1 to {MOST_ROWS:,}, not {schema.max_rows_per_unit}")
 
 
 def _check_kinds(schema: Schema) -> None:
