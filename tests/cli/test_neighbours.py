@@ -2,8 +2,10 @@
 alike, and says the same.
 
 The command runs as it is, from its words to the encoded table, and is stopped there, before anything is asked. The pairs are
-the 200 and 200 of `tests/fit/test_neighbours.py`; all of them are read row by row, every fourth by unit, too.
+the 200 and 200 of `tests/fit/test_neighbours.py`; all of them are read row by row, every tenth by unit, too.
 """
+
+import json
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from understudy.private import table as private_table
 from ..fit.test_neighbours import CSV, ODD, PARQUET, compare, generators, schema_of, write_csv, write_odd, write_parquet
 from ..schema.old_reader import OldTable
 
-BY_UNIT = 4  # one odd row of so many is read by unit, too
+BY_UNIT = 10  # one odd row of so many is read by unit, too
 
 
 class EnoughSeen(BaseException):
@@ -34,9 +36,9 @@ def fitted(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(Curator, "adopt", adopt)
 
     def run(path, columns, unit):
-        schema = tmp_path / f"{path.suffix[1:]}-{unit}.yaml"
+        schema = tmp_path / f"{path.suffix[1:]}-{unit}.json"
         if not schema.exists():
-            schema_of(columns, unit).save(schema)
+            schema.write_text(json.dumps(schema_of(columns, unit).to_dict()))
         with pytest.raises(EnoughSeen):
             main(["fit", str(path), "--schema", str(schema), "--method", "mst", "--epsilon", "1",
                   "--out", str(tmp_path / "model")])  # fmt: skip
