@@ -19,7 +19,6 @@ import os
 import platform
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,7 +32,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from understudy import estimates
 from understudy.accounting import Certificate, Plan, build_certificate
@@ -208,12 +207,12 @@ class Model:
         check_replaceable(target)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            scratch = target.with_name(f".{target.name[:80]}-{secrets.token_hex(4)}")
+            scratch.mkdir()
         except OSError as error:
             raise UsageError(f"cannot write to {str(target.parent)!r}: {error.strerror}") from None
         try:
             self._write(scratch)
-            os.chmod(scratch, 0o755)
             if target.exists():
                 for name in FILES:
                     (target / name).unlink(missing_ok=True)
@@ -229,7 +228,8 @@ class Model:
         if self.marginals is not None:
             arrays |= {f"marginals/{name}": np.asarray(value) for name, value in self.marginals._asdict().items()}
         arrays |= to_arrays(self.released)
-        save_file(arrays, folder / "weights.safetensors", metadata={"understudy": "weights"})
+        # By `write_atomically`, because `save_file` makes a file that only its owner can read, and a model is handed on.
+        write_atomically(folder / "weights.safetensors", save(arrays, metadata={"understudy": "weights"}))
         model = {
             "understudy": "model",
             "format": FORMAT,

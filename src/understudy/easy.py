@@ -16,6 +16,7 @@ def fit(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     method: str = adviser.AUTO,
+    rows: int | None = None,
     seed: int | None = None,
     force: bool = False,
     out: str | Path | None = None,
@@ -23,12 +24,13 @@ def fit(
 ) -> Any:
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
 
-    `method="auto"` takes the adviser's choice, from public facts alone; `options` are the method's own. A fit of which
+    `method="auto"` takes the adviser's choice, from public facts alone; `rows` is a public guess of how many there are, for
+    the adviser only; `options` are the method's own. A fit of which
     nothing useful will come is refused unless `force=True`; nothing is spent then.
     """
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
     named = None if method == adviser.AUTO else method
-    advice = adviser.advise(known, epsilon=epsilon, delta=delta, method=named)
+    advice = adviser.advise(known, epsilon=epsilon, delta=delta, rows=rows, method=named)
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")

@@ -68,7 +68,9 @@ def find_kinds(
     plan = Plan(
         method=KINDS,
         budget=budget,
-        unit="one row" if unit is None else f"all rows that share a value of column {unit!r}, at most {max_rows} rows",
+        unit="one row"
+        if unit is None
+        else f"all rows that share a value of column {unit!r}, at most {max_rows} row{'s' * (max_rows > 1)}",
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
     release, payer = secrets.token_hex(8), account_of(account)

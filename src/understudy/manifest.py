@@ -9,6 +9,7 @@ can write the file can write a manifest too (`certificate sign` is for that).
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class Manifest:
     model: str  # digest of the model that made it
     rows: int
     where: str = ""
+    made: str = ""  # the day, UTC
     format: str = FORMAT
 
 
@@ -60,7 +62,12 @@ def model_digest(folder: str | Path) -> str:
 def write(file: str | Path, folder: str | Path, rows: int, where: str | None = None) -> Path:
     """State that the model in `folder` made `file`."""
     stated = Manifest(
-        file=Path(file).name, sha256=sha256(file), model=model_digest(folder), rows=rows, where=where or ""
+        file=Path(file).name,
+        sha256=sha256(file),
+        model=model_digest(folder),
+        rows=rows,
+        where=where or "",
+        made=datetime.now(UTC).date().isoformat(),
     )
     return write_atomically(path_of(file), json.dumps(asdict(stated), indent=1, ensure_ascii=False) + "\n")
 

@@ -120,6 +120,7 @@ def describe_unit(schema: Schema) -> str:
         return "one row"
     outside = "" if schema.people is None else f"; only {schema.people} are in it, rows of others are left out"
     return (
-        f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} rows "
+        f"all rows that share a value of column {schema.unit!r}, at most {schema.max_rows_per_unit} "
+        f"row{'s' * (schema.max_rows_per_unit > 1)} "
         f"(rows without a value there are left out{outside})"
     )

@@ -77,6 +77,9 @@ class FitProgress:
             stage = f"{stage}: {event['purpose']}" if "purpose" in event else stage
         price = f"epsilon {self._spent:.3g} spent of {event.get('epsilon_planned', self.epsilon):.4g}"
         if self._display is None:
+            if "share" in event and done == total and stage == self._stage:
+                return  # a pass was announced when it began; its end is the next line
+            self._stage = stage
             self._log.line(stage, done, total, f", {price}")
             return
         if stage != self._stage:

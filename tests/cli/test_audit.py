@@ -262,3 +262,15 @@ def test_trace_writes_a_page_that_says_what_it_is(tmp_path, capsys, monkeypatch)
     assert "never make it from private rows" in (tmp_path / "trace" / "trace.html").read_text("utf-8")
     code, out, _ = run(capsys, "trace", *table, "--epsilon", "2", "--out", tmp_path / "wrong", "--json")
     assert code == 1 and json.loads(out)["passed"] is False
+
+
+def test_a_long_audit_says_once_how_long_the_rest_will_take(capsys):
+    from understudy.cli.audit import steps
+
+    for silent, left, said in ((False, 7300.0, "about 2 hours"), (False, 30.0, ""), (True, 7300.0, "")):
+        done = []
+        tell = steps(done.append, silent)
+        for fits, eta in ((0, None), (200, left), (400, left)):
+            tell({"done": fits, "eta": eta})
+        err = capsys.readouterr().err
+        assert sum(done) == 400 and err.startswith(said) and err.count("--resume goes on") == bool(said)

@@ -209,6 +209,19 @@ def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypat
     assert command(capsys, "certificate", "verify", tmp_path / "m")[0] == 0
 
 
+def test_an_interrupt_after_the_model_was_written_is_no_failure(folder, tmp_path, capsys, monkeypatch):
+    from understudy.private.checkpoint import Checkpoint
+
+    def late(self):
+        raise KeyboardInterrupt
+
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "1", "--out", tmp_path / "m"]
+    monkeypatch.setattr(Checkpoint, "remove", late)
+    code, _, err = command(capsys, *words, "--method", "independent", "--force")
+    assert code == 0 and "the fit was done" in err
+    assert command(capsys, "certificate", "verify", tmp_path / "m")[0] == 0
+
+
 # -- sample ------------------------------------------------------------------------------------------------------------
 def test_sample_writes_the_rows_asked_for(folder, tmp_path, capsys):
     words = ["sample", folder / "model", "--rows", "70", "--seed", "3"]

@@ -1,6 +1,8 @@
 """The path of a newcomer: a verdict before anything is spent, models checked before use, reports that belong to a model."""
 
 import json
+import os
+import shlex
 import shutil
 
 import numpy as np
@@ -82,6 +84,53 @@ def test_a_fit_says_what_to_expect_and_can_be_forced(place, tmp_path, capsys):
     assert cli.run(["fit", str(place / "rows.csv"), "--schema", str(place / "rows.yaml"), "--epsilon", "1", "--method",
                     "independent", "--out", str(tmp_path / "two")]) == 0  # fmt: skip
     assert "rows on" in capsys.readouterr().err
+
+
+def test_a_fit_follows_the_plan_that_knew_the_number_of_rows(place, tmp_path, capsys):
+    """`plan --rows 800` named one method and `fit`, which could not be told, took another and promised other figures."""
+    open_schema = SCHEMA.replace("lower: 0, upper: 100", "bounds: estimate").replace("[Ayr, Bonn]", "estimate")
+    (tmp_path / "my rows.yaml").write_text(open_schema)
+    words = ["plan", str(tmp_path / "my rows.yaml"), "--epsilon", "1", "--rows", "300"]
+    assert cli.run([*words, "--json"]) == 0
+    advice = json.loads(capsys.readouterr().out)["advice"]
+    assert cli.run(words) == 0
+    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("next: "))
+    typed = shlex.split(command.removeprefix("next: "))
+    assert typed[:2] == ["understudy", "fit"] and typed[3:5] == ["--schema", str(tmp_path / "my rows.yaml")]
+    assert typed[-2:] == ["--rows", "300"] and advice["method"] in typed
+    fit = [str(place / "rows.csv") if word == "FILE" else word for word in typed[1:] if word != advice["method"]]
+    fit.remove("--method")  # the adviser chooses again, and alike
+    assert cli.run([*fit, "--out", str(tmp_path / "out")]) == 0
+    assert f"{advice['method']}: {advice['expect']}" in capsys.readouterr().err
+
+
+def test_estimates_of_one_price_share_a_line_of_the_plan(tmp_path, capsys):
+    columns = "".join(f"  c{n}: {{kind: integer, bounds: estimate}}\n" for n in range(9))
+    (tmp_path / "open.yaml").write_text(f"understudy: schema\ncolumns:\n{columns}")
+    assert cli.run(["plan", str(tmp_path / "open.yaml"), "--epsilon", "1", "--method", "independent"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "9 x bounds of 1 column" in out and "and 3 more" in out and "each" in out
+
+
+def test_a_model_has_the_modes_that_the_user_asks_for(place, tmp_path):
+    """A model is handed on: its weights were readable by nobody else, and its folder by everybody."""
+    import understudy as us
+
+    before = os.umask(0o027)
+    try:
+        us.load(place / "model").save(tmp_path / "model")
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()}
+    assert modes == {0o640} and (tmp_path / "model").stat().st_mode & 0o777 == 0o750
+
+
+def test_one_row_of_a_unit_is_one_row(tmp_path, capsys):
+    (tmp_path / "s.yaml").write_text(
+        SCHEMA.replace("columns:", "unit: {column: id}\ncolumns:\n  id: {kind: identifier}")
+    )
+    assert cli.run(["plan", str(tmp_path / "s.yaml"), "--epsilon", "1", "--method", "independent", "--json"]) == 0
+    assert "at most 1 row (" in json.loads(capsys.readouterr().out)["unit"]
 
 
 def test_a_fit_says_what_was_estimated(place, tmp_path, capsys):
@@ -188,8 +237,30 @@ def test_rows_of_the_model_get_a_release_report(place, tmp_path):
     words = ("--synthetic", place / "fake.csv", "--model-dir", place / "model", "--train", place / "rows.csv")
     assert cli.run(evaluation(place, tmp_path / "out", *words)) == 0
     origin = json.loads((tmp_path / "out" / "result.json").read_text())["release"]["origin"]
-    assert origin == {"model": manifest.model_digest(place / "model"), "file": manifest.sha256(place / "fake.csv")}
-    assert (tmp_path / "out" / "release.html").is_file()
+    assert origin["model"] == manifest.model_digest(place / "model")
+    assert origin["file"] == manifest.sha256(place / "fake.csv")
+    release, internal = ((tmp_path / "out" / name).read_text() for name in ("release.html", "internal.html"))
+    assert f"<bdi>fake.csv</bdi>, sampled {origin['made']}<" in release and "other.csv" not in release
+    assert (
+        "<bdi>fake.csv</bdi>, compared with <bdi>other.csv</bdi>; made from <bdi>rows.csv</bdi>. Computed 20"
+        in internal
+    )
+
+
+def test_without_real_rows_there_is_a_release_report_and_nothing_else(place, tmp_path, capsys):
+    words = ["evaluate", "--synthetic", place / "fake.csv", "--schema", place / "rows.yaml", "--out", tmp_path / "out"]
+    assert "--real is missing" in refused(capsys, *words)
+    assert "--train" in refused(capsys, *words, "--model-dir", place / "model", "--train", place / "rows.csv")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "internal.html").write_text("of an earlier result")
+    assert cli.run([str(word) for word in (*words, "--model-dir", place / "model", "--overwrite")]) == 0
+    assert "No real row was read" in capsys.readouterr().out
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["release.html", "result.json"]
+    assert (
+        cli.run(evaluation(place, tmp_path / "both", "--synthetic", place / "fake.csv", "--model-dir", place / "model"))
+        == 0
+    )
+    assert (tmp_path / "out" / "release.html").read_text() == (tmp_path / "both" / "release.html").read_text()
 
 
 def test_rows_without_a_model_get_none(place, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """`understudy --help` answers without the heavy imports, however the commands grow."""
 
+import os
 import subprocess
 import sys
 
@@ -65,3 +66,20 @@ def test_module_and_script_are_the_same_program():
     done = subprocess.run([sys.executable, "-m", "understudy", "--version"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert done.stdout.startswith("understudy ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("understudy fi", "fit"), ("understudy schema ch", "check"), ("understudy fit --meth", "--method"),
+     ("understudy fit --method mst", "mst")],
+)  # fmt: skip
+def test_a_shell_completes_commands_options_and_methods(typed, offered):
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-m", "understudy"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | words | {"_UNDERSTUDY_COMPLETE": "complete_bash"},
+    )
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, [offered], "")

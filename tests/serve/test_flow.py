@@ -1,5 +1,8 @@
 """The pages of the whole way, without a browser; one slow test walks it with a real fit."""
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import yaml
 from understudy.cli import run
 from understudy.cli.serve import check_host
 from understudy.errors import UsageError
+from understudy.serve import jobs
 
 TABLE = {"table": "0/people.csv"}
 
@@ -160,3 +164,37 @@ def test_the_whole_way_with_a_real_fit(visitor, site, folder):
     )
     script = visitor.client.get("/download/script", params=TABLE).text
     assert "us.method('independent')(epsilon=2.0" in script
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_fit_that_was_cancelled_too_late_is_done(visitor, site, folder, monkeypatch, late):
+    """It said "Stopped." and "The fit is done." on one page."""
+    visitor.post("/plan/save", TABLE | {"method": "independent"})
+    (folder / "people.understudy").mkdir()
+    (folder / "people.understudy" / "model.json").write_text("{}")
+    real = subprocess.Popen
+    monkeypatch.setattr(
+        jobs.subprocess, "Popen", lambda words, **rest: real([sys.executable, "-c", "raise SystemExit(130)"], **rest)
+    )
+    job = site.jobs.start("0/people.csv", ["fit"])
+    job.process.wait()
+    job.began += -60 if late else 60
+    html = visitor.client.get("/fit", params=TABLE).text
+    assert ("Stopped." in html, "There is a model" in html, "The fit is done." in html) == (not late, late, late)
+    assert ("earlier fit" in html) is not late
+
+
+def test_reports_of_other_rows_are_not_offered(visitor, folder, monkeypatch):
+    monkeypatch.setattr("understudy.serve.site._verify", lambda work: [])
+    (folder / "people.understudy").mkdir()
+    for name in ("model.json", "certificate.txt", "certificate.json"):
+        (folder / "people.understudy" / name).write_text("{}")
+    (folder / "people.evaluation").mkdir()
+    (folder / "people.evaluation" / "release.html").write_text("old")
+    (folder / "people.synthetic.csv").write_text("new")
+    os.utime(folder / "people.evaluation" / "release.html", (1, 1))
+    html = visitor.client.get("/look", params=TABLE).text
+    assert "/report/release" not in html and "Draw the release report" in html
+    os.utime(folder / "people.evaluation" / "release.html")
+    os.utime(folder / "people.synthetic.csv", (1, 1))
+    assert "/report/release" in visitor.client.get("/look", params=TABLE).text

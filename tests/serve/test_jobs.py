@@ -117,3 +117,14 @@ def test_a_module_in_the_data_folder_is_never_imported(folder, monkeypatch):
     made = Jobs()
     assert settled(made.start("0/people.csv", ["--version"])).state == "done"
     made.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "stage", "done", "total"),
+    [("sampling 5,000/10,000", "sampling", 5000, 10_000), ("9/22 setting B: gbm", "setting B: gbm", 9, 22)],
+)
+def test_what_is_not_charged_tells_its_steps_too(run, line, stage, done, total):
+    job = settled(run(f"import sys; print({line!r}, file=sys.stderr)"))
+    told = job.progress()
+    assert (told["stage"], told["done"], told["total"], told["spent"]) == (stage, done, total, "0")
+    assert job.messages() == []

@@ -8,7 +8,7 @@ announce.
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,6 +20,18 @@ from understudy.errors import UsageError
 
 FORMAT = "understudy plan 1"
 NEIGHBOURS = "add or remove one unit"
+ESTIMATE = "estimate "  # how the purpose of an estimate begins
+FOLDED, NAMED = 3, 6  # so many estimates of one price share a line, which names so many
+
+
+class Line(NamedTuple):
+    """Charges of one price that are shown together: `share` of all of them, `epsilon` of one."""
+
+    title: str
+    purpose: str  # of the first
+    alike: int
+    share: float
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,18 @@ class Plan:
             for charge, weight, single in zip(self.charges, weights, alone, strict=True)
         ]
 
+    def lines(self) -> list[Line]:
+        """The shares for people: from three estimates of one price on, these are one line."""
+        details = {charge.purpose: charge.detail for charge in self.charges}
+        groups: dict[object, list[Share]] = {}
+        for one in self.shares():
+            alike = one.purpose.startswith(ESTIMATE)
+            groups.setdefault((details[one.purpose], one.epsilon) if alike else one.purpose, []).append(one)
+        parts = [
+            part for group in groups.values() for part in ([group] if len(group) >= FOLDED else [[o] for o in group])
+        ]
+        return [_line(part, details[part[0].purpose]) for part in parts]
+
     def announced(self) -> dict[str, dict[dpa.DpEvent, int]]:
         """Elementary events by purpose."""
         result: dict[str, dict[dpa.DpEvent, int]] = {}
@@ -138,3 +162,12 @@ class Plan:
 def canonical(data: object) -> bytes:
     """One byte string per JSON value."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def _line(part: Sequence[Share], detail: str) -> Line:
+    first, title = part[0], part[0].purpose + (f" ({detail})" if detail else "")
+    if len(part) > 1:
+        names = [one.purpose.removeprefix(ESTIMATE) for one in part]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        title = f"{len(names)} x {detail}: {', '.join(names[:NAMED])}{more}"
+    return Line(title, first.purpose, len(part), math.fsum(one.share for one in part), first.epsilon)

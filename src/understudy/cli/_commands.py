@@ -84,9 +84,7 @@ def _version(wanted: bool) -> bool:
     return wanted
 
 
-root = typer.Typer(
-    name="understudy", cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+root = typer.Typer(name="understudy", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @root.callback()

@@ -82,7 +82,7 @@ def settings(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-CONFIG_KEYS = ("data", "schema", "method", "epsilon", "delta", "out", "seed", "options")
+CONFIG_KEYS = ("data", "schema", "method", "epsilon", "delta", "out", "seed", "rows", "options")
 
 
 def read_config(path: Path | None) -> dict[str, Any]:

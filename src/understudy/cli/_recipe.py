@@ -17,9 +17,22 @@ DEFAULT_DELTA = 1e-5
 USES = ("everything", "label", "counts")  # of the adviser, which is imported when it is asked
 
 Config = Annotated[Path | None, typer.Option("--config", help="YAML file with these options; flags override it.")]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """For shells that complete words."""
+    from understudy.methods.registry import METHODS
+
+    return [name for name in (DEFAULT_METHOD, *METHODS) if name.startswith(incomplete)]
+
+
 Method = Annotated[
     str | None,
-    typer.Option("--method", help=f"Name of the method, or auto: the adviser's choice. (default: {DEFAULT_METHOD})"),
+    typer.Option(
+        "--method",
+        help=f"Name of the method, or auto: the adviser's choice. (default: {DEFAULT_METHOD})",
+        autocompletion=method_names,
+    ),
 ]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Privacy budget of the whole fit, all included.")]
 Delta = Annotated[float | None, typer.Option("--delta", help=f"Failure probability. (default: {DEFAULT_DELTA:g})")]
@@ -39,6 +52,11 @@ NO_ACCOUNT = "charged to no account: whatever else is released from the same peo
 Setting = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any option of the method, e.g. --set teachers=500. Repeatable."),
+]
+
+
+Rows = Annotated[
+    int | None, typer.Option("--rows", min=1, help="Rows you expect, from public knowledge; for the advice only.")
 ]
 
 
@@ -70,6 +88,7 @@ class Request:
     delta: float
     seed: int | None
     out: Path | None
+    rows: int | None
     options: dict[str, object]
 
 
@@ -83,6 +102,7 @@ def request(
     delta: float | None,
     seed: int | None = None,
     out: Path | None = None,
+    rows: int | None = None,
     pairs: Sequence[str] | None = None,
     schema_is: str = "--schema",
 ) -> Request:
@@ -95,9 +115,10 @@ def request(
         found = file.get(name)
         return default if found is None else found
 
-    chosen_seed = pick("seed", seed)
-    if chosen_seed is not None and (isinstance(chosen_seed, bool) or not isinstance(chosen_seed, int)):
-        raise UsageError(f"seed must be a whole number, not {chosen_seed!r}")
+    whole = {"seed": pick("seed", seed), "rows": pick("rows", rows)}
+    for name, value in whole.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise UsageError(f"{name} must be a whole number, not {value!r}")
     return Request(
         data=pick("data", data),
         schema=need(schema_is, pick("schema", schema), "name the schema file ('understudy schema init' drafts one)"),
@@ -106,13 +127,14 @@ def request(
             "epsilon", need("--epsilon", pick("epsilon", epsilon), "name the privacy budget, e.g. --epsilon 1")
         ),
         delta=number("delta", pick("delta", delta, DEFAULT_DELTA)),
-        seed=chosen_seed,
+        seed=whole["seed"],
         out=pick("out", out),
+        rows=whole["rows"],
         options=file.get("options", {}) | settings(pairs or ()),
     )
 
 
-def resolve(wanted: Request, schema: Any, rows: int | None = None, use: str = "everything") -> tuple[Request, Any]:
+def resolve(wanted: Request, schema: Any, use: str = "everything") -> tuple[Request, Any]:
     """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
     Who names a method is not advised: the request is as it was, and the advice None.
@@ -121,7 +143,7 @@ def resolve(wanted: Request, schema: Any, rows: int | None = None, use: str = "e
 
     if wanted.method != adviser.AUTO:
         return wanted, None
-    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=rows, use=use)
+    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, use=use)
     return replace(wanted, method=advice.method), advice
 
 

@@ -30,6 +30,7 @@ app = typer.Typer(
 MADE = "lonely"  # what `--target made` stands for: nobody against one record, so that every answer is about the target
 METHOD = "pate-gan"
 BATCHES = "batches"
+LONG = 60.0  # seconds from which on the time left is worth a line
 EXTERNAL_RUNS = 25  # fits of an outside command between two kept batches
 
 Method = Annotated[
@@ -136,7 +137,7 @@ def audit(
         raise UsageError("--target record needs --data FILE and --schema FILE; the other targets take neither")
     batches = make_place(out, resume, overwrite)
 
-    from understudy.audit.run import run_audit
+    from understudy.audit.run import BATCH, run_audit
 
     attacks = list(dict.fromkeys(attack or (["groundhog"] if target == "record" else ["querybased"])))
     source = None
@@ -145,7 +146,9 @@ def audit(
 
         with options("external", "rows", "timeout"):
             source = External(external, rows, timeout, jobs or None)
-    with bar("shadow fits", runs // 2 * 2, quiet or as_json) as advance, options("external"):
+    batch = EXTERNAL_RUNS if source is not None else BATCH
+    silent = quiet or as_json
+    with bar("shadow fits", runs // 2 * 2, silent) as advance, options("external"):
         result = run_audit(
             external if external is not None else method or METHOD,
             epsilon=claimed,
@@ -162,10 +165,10 @@ def audit(
             seed=seed,
             secure=secure,
             canary=canary,
-            progress=steps(advance),
+            progress=steps(advance, silent),
             folder=batches,
             external=source,
-            batch=EXTERNAL_RUNS if source is not None else 200,
+            batch=batch,
             jobs=1 if source is not None else jobs or cores(),
         )
     if external is not None and source is not None:
@@ -229,17 +232,29 @@ def name_of(command: str) -> str:
     return f"external command {Path(plain[-1]).name}" if plain else "external command"
 
 
-def steps(advance: Callable[[int], None]) -> Callable[[dict[str, Any]], None]:
-    """Turn the audit's reports into steps of the bar."""
-    seen = 0
+def steps(advance: Callable[[int], None], silent: bool) -> Callable[[dict[str, Any]], None]:
+    """Turn the audit's reports into steps of the bar; the first one that allows it says how long the rest will take."""
+    seen, said = 0, silent
 
     def tell(event: dict[str, Any]) -> None:
-        nonlocal seen
-        if "done" in event:
-            advance(event["done"] - seen)
-            seen = event["done"]
+        nonlocal seen, said
+        advance(event["done"] - seen)
+        seen = event["done"]
+        left = event.get("eta")  # known after the first batch
+        if not said and left is not None:
+            said = True
+            if left > LONG:
+                typer.echo(f"about {duration(left)} to go; Ctrl-C keeps finished batches, --resume goes on", err=True)
 
     return tell
+
+
+def duration(seconds: float) -> str:
+    """In the unit that one would plan with."""
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def write(result: AuditResult, out: Path) -> list[Path]:

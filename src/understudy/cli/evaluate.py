@@ -2,7 +2,6 @@
 
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +19,15 @@ ARGUMENTS = ("models", "metrics", "by", "max_rows", "image_shape", "synthetic", 
 
 @app.command(help="Compare synthetic rows with held-out real ones. The result is NOT private: do not share it.")
 def evaluate(
-    real: Annotated[Path, typer.Option("--real", help="Held-out real rows (.csv, .parquet).")],
     synthetic: Annotated[list[Path], typer.Option("--synthetic", help="Synthetic rows; repeat for several samples.")],
     schema: Annotated[Path, typer.Option("--schema", help="Schema file (.yaml, .json).")],
     out: Annotated[Path, typer.Option("--out", help="Folder for result.json and the reports.")],
+    real: Annotated[
+        Path | None,
+        typer.Option(
+            "--real", help="Held-out real rows (.csv, .parquet). Without them: a release report and nothing else."
+        ),
+    ] = None,
     train: Annotated[
         Path | None, typer.Option("--train", help="Real rows the generator saw: adds setting A and distances.")
     ] = None,
@@ -66,8 +70,26 @@ def evaluate(
     writable_folder(out, overwrite)
     shape = parse_shape(image_shape)
 
-    from understudy.evaluate.run import evaluate as run
     from understudy.schema import Schema
+
+    if real is None:
+        unused = {
+            "--train": train,
+            "--synthetic-test": synthetic_test,
+            "--models": models,
+            "--metrics": metrics,
+            "--by": by,
+        }
+        result = only_release(
+            synthetic, Schema.load(schema), model_dir, [name for name, value in unused.items() if value]
+        )
+        files = save(result, out, "release")
+        if not quiet:
+            text = "\n".join([result.header.banner, *(f"wrote {path}" for path in files)])
+            show(result.to_dict(), lambda: text, as_json)
+        return
+
+    from understudy.evaluate.run import evaluate as run
 
     with _Progress(quiet or as_json) as progress, options(*ARGUMENTS):
         result = run(
@@ -86,20 +108,39 @@ def evaluate(
             jobs=jobs or None,
             progress=progress,
         )
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "result.json"
-    result.save(path)
-    files = [path]
-    if find_spec("understudy.report") is not None:
-        from understudy import report
-
-        files += report.write(path, out)
+    files = save(result, out, "both")
     if as_json:
         typer.echo(result.to_json())
     elif not quiet:
         show({}, lambda: summary(result, files), False)
     if result.diagnostics is not None and result.diagnostics.copied:
         raise typer.Exit(1)
+
+
+def only_release(synthetic: list[Path], schema: Any, model: Path | None, unused: list[str]) -> Evaluation:
+    """Without real rows: the synthetic ones described, nothing compared."""
+    if unused:
+        raise UsageError(f"{unused[0]} compares with real rows; name held-out ones with --real")
+    if model is None or len(synthetic) > 1:
+        raise UsageError(
+            "--real is missing; without real rows there is a release report only, of one --synthetic file that the model "
+            "named by --model-dir made"
+        )
+    from understudy.evaluate.alone import describe
+
+    return describe(synthetic[0], schema, model)
+
+
+def save(result: Evaluation, out: Path, kind: str) -> list[Path]:
+    """`result.json` and its pages."""
+    from understudy import report
+
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "result.json"
+    result.save(path)
+    if kind == "release":
+        (out / report.FILES["internal"]).unlink(missing_ok=True)  # of an earlier result
+    return [path, *report.write(path, out, kind)]
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:
@@ -147,9 +188,14 @@ def _utility(utility: Utility) -> list[str]:
         lines.append(f"ranking agreement of models {_mean(utility.ranking_models.value)}")
     if utility.ranking_features is not None:
         lines.append(f"ranking agreement of features {_mean(utility.ranking_features.value)}")
-    return [*lines, ""]
+    return [*lines, *(f"{name}: {MEANING[name]}" for name in (s.name for s in utility.settings)), ""]
 
 
+MEANING = {  # of the settings, in the papers' letters
+    "A": "trained on real rows, tested on held-out real rows",
+    "B": "trained on synthetic rows, tested on held-out real rows",
+    "C": "trained and tested on synthetic rows",
+}
 SHOWN = {
     "two-way": "pairs of columns",
     "association": "associations",

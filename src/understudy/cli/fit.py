@@ -17,6 +17,7 @@ from understudy.cli._recipe import (
     Epsilon,
     Method,
     Request,
+    Rows,
     Seed,
     Setting,
     Use,
@@ -47,6 +48,7 @@ def fit(
     valid_for: ValidFor = None,
     seed: Seed = None,
     use: Use = "everything",
+    rows: Rows = None,
     pairs: Setting = None,
     config: Config = None,
     not_private: Annotated[
@@ -73,6 +75,7 @@ def fit(
         delta=delta,
         seed=seed,
         out=out,
+        rows=rows,
         pairs=pairs,
     )
     data = need("FILE", wanted.data, "name the table to learn from")
@@ -89,7 +92,7 @@ def fit(
         if valid_for is not None:
             with options("valid_for"):
                 loaded = replace(loaded, people=People.parse(valid_for))
-        started = time.perf_counter()
+        started, before = time.perf_counter(), written(target)
         resolved, advice = resolve(wanted, loaded, use=use)
         model = estimator(resolved)
         check_consent(model, not_private)
@@ -112,21 +115,23 @@ def fit(
                     account=account,
                 )
         except KeyboardInterrupt:
-            _say_what_is_left(checkpoint_of(target), model.delta)
-            raise
+            if written(target) == before:
+                _say_what_is_left(checkpoint_of(target), model.delta)
+                raise
+            typer.echo(f"interrupted when the fit was done: {target} is written", err=True)
+            return
     if not quiet:
-        show(
-            summary(model, target, time.perf_counter() - started),
-            lambda: _text(model, target, time.perf_counter() - started),
-            as_json,
-        )
+        seconds = time.perf_counter() - started
+        show(summary(model, target, seconds), lambda: _text(model, target, seconds), as_json)
 
 
 def advise(schema: Any, wanted: Request, use: str) -> Any:
     """What to expect of a method that was named."""
     from understudy import adviser
 
-    return adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, method=wanted.method, use=use)
+    return adviser.advise(
+        schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, method=wanted.method, use=use
+    )
 
 
 def verdict(advice: Any, force: bool, quiet: bool) -> None:
@@ -146,6 +151,12 @@ def check_consent(model: Any, not_private: bool) -> None:
         )
     if model.private and not_private:
         raise UsageError(f"--not-private is for references only, and method {model.method!r} is private; leave it out")
+
+
+def written(target: Path) -> int | None:
+    """When the model at `target` was written; None where there is none."""
+    file = target / "certificate.json"
+    return file.stat().st_mtime_ns if file.is_file() else None
 
 
 def checkpoint_of(target: Path) -> Path:

@@ -1,14 +1,31 @@
 """`understudy plan`: what a fit will cost and whether it can work, before any row is read."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
 from understudy.cli._output import AsJson, show
-from understudy.cli._recipe import Config, Delta, Epsilon, Method, Setting, Use, estimator, request, resolve
+from understudy.cli._recipe import (
+    DEFAULT_DELTA,
+    Config,
+    Delta,
+    Epsilon,
+    Method,
+    Request,
+    Rows,
+    Setting,
+    Use,
+    estimator,
+    request,
+    resolve,
+)
+
+if TYPE_CHECKING:
+    from understudy.accounting.plan import Plan
 
 app = typer.Typer()
 
@@ -19,9 +36,7 @@ def plan(
     method: Method = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="Rows you expect, from public knowledge; for the advice only.")
-    ] = None,
+    rows: Rows = None,
     use: Use = "everything",
     pairs: Setting = None,
     config: Config = None,
@@ -29,17 +44,38 @@ def plan(
 ) -> None:
     """Print what a fit would ask, what each answer costs, and what to expect of it."""
     wanted = request(
-        config=config, schema=schema, method=method, epsilon=epsilon, delta=delta, pairs=pairs, schema_is="SCHEMA"
+        config=config,
+        schema=schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        rows=rows,
+        pairs=pairs,
+        schema_is="SCHEMA",
     )
     from rich.console import Group
 
     from understudy.schema import Schema
 
     loaded = Schema.load(wanted.schema)
-    resolved, advice = resolve(wanted, loaded, rows, use)
-    made = estimator(resolved).plan(loaded, rows=rows)
+    resolved, advice = resolve(wanted, loaded, use)
+    made = estimator(resolved).plan(loaded, rows=wanted.rows)
     said = {} if advice is None else {"advice": advice.to_dict()}
     show(summary(made) | said, lambda: Group(table(made), *recommendation(advice)), as_json)
+    if not as_json:  # not through the table's console, which would break the line
+        typer.echo(f"\nnext: {next_command(resolved, pairs or (), config)}")
+
+
+def next_command(wanted: Request, pairs: Sequence[str], config: Path | None) -> str:
+    """The fit that was planned, with the method that was found; FILE stands for the table unless a file names it."""
+    if config is not None:
+        words = ["--config", str(config), "--method", wanted.method]
+    else:
+        words = [str(wanted.data or "FILE"), "--schema", str(wanted.schema), "--method", wanted.method]
+        words += ["--epsilon", f"{wanted.epsilon:g}"]
+        words += [] if wanted.delta == DEFAULT_DELTA else ["--delta", f"{wanted.delta:g}"]
+    words += [] if wanted.rows is None else ["--rows", str(wanted.rows)]
+    return shlex.join(["understudy", "fit", *words, *(word for pair in pairs for word in ("--set", pair))])
 
 
 def recommendation(advice: Any) -> list[RenderableType]:
@@ -52,7 +88,7 @@ def recommendation(advice: Any) -> list[RenderableType]:
     return [Text(), Text("Which method?", style="bold"), Text(advice.lines()[0]), Text(advice.lines()[1], style=style)]
 
 
-def summary(made: Any) -> dict[str, object]:
+def summary(made: "Plan") -> dict[str, object]:
     """The plan as JSON, with the recomputed total and shares beside the announced events."""
     return {
         **made.to_dict(),
@@ -63,7 +99,7 @@ def summary(made: Any) -> dict[str, object]:
     }
 
 
-def table(made: Any) -> RenderableType:
+def table(made: "Plan") -> RenderableType:
     """The plan for people: costs first, then the recipe, then the verdict."""
     from rich.console import Group
     from rich.table import Table
@@ -77,9 +113,9 @@ def table(made: Any) -> RenderableType:
     for heading in ("share", "epsilon alone"):
         costs.add_column(heading, justify="right")
     noise = {charge.purpose: describe(charge.event).replace(" times the sensitivity", "") for charge in made.charges}
-    detail = {charge.purpose: f" ({charge.detail})" if charge.detail else "" for charge in made.charges}
-    for purpose, share, alone in made.shares():
-        costs.add_row(purpose + detail.get(purpose, ""), noise.get(purpose, ""), f"{share:.1%}", f"{alone:.4g}")
+    for line in made.lines():
+        each = " each" * (line.alike > 1)
+        costs.add_row(line.title, noise.get(line.purpose, ""), f"{line.share:.1%}", f"{line.epsilon:.4g}{each}")
     costs.add_row("all together", "", "", f"{made.epsilon:.4g}", style="bold")
 
     recipe = Table(title="Recipe", title_justify="left", title_style="bold", box=None, pad_edge=False)

@@ -10,6 +10,8 @@ own file under `metrics/` and in `docs/evaluation.md`. The whole-table measures 
 
     whole_table(train, fake, schema, held_out=test).figures()
 
+Without real rows a file that a model made can still be described, for a release report: `describe("fake.csv", schema, "model")`.
+
 Nothing raises on odd contents of a table. `jobs` worker processes fit the models; results do not depend on `jobs`.
 Importing this package brings in the result records only; scikit-learn and pandas come with the first evaluation.
 """
@@ -20,7 +22,7 @@ from typing import Any
 
 from understudy.evaluate.result import FAMILIES, Evaluation, Summary, WholeTable
 
-__all__ = ["FAMILIES", "Evaluation", "Summary", "WholeTable", "evaluate", "whole_table"]
+__all__ = ["FAMILIES", "Evaluation", "Summary", "WholeTable", "describe", "evaluate", "whole_table"]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,6 +30,10 @@ def __getattr__(name: str) -> Any:
         from understudy.evaluate.run import evaluate
 
         return evaluate
+    if name == "describe":
+        from understudy.evaluate.alone import describe
+
+        return describe
     if name == "whole_table":
         from understudy.evaluate.whole import whole_table
 

@@ -71,7 +71,7 @@ def evaluate(
     start = time.perf_counter()
     origin = None
     if model is not None:
-        certificate, origin = manifest.verified(model).to_dict(), _origin(synthetic, model)
+        certificate, origin = manifest.verified(model).to_dict(), origin_of(synthetic, model)
     families = _families(metrics if metrics is None or model is None else (*metrics, "diagnostics"))
     chosen = classifiers.choose(None if models is None else tuple(models)) if "utility" in families else ()
     if max_rows is not None and max_rows < 2:
@@ -79,13 +79,14 @@ def evaluate(
     sources = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not sources:
         raise UsageError("synthetic: give at least one synthetic table")
+    files = {"synthetic": _name(sources[0]), "test": _name(test), "train": _name(train)}
     shape = _image_shape(image_shape)
     tests, declared = _as_list(synthetic_test, len(sources)), schema
     if pictures := [column for column in schema.columns if column.kind == "image"]:
         shape = shape or (pictures[0].shape if len(pictures) == 1 else None)
 
         def flat(source: Source) -> pd.DataFrame:
-            return spread_frame(_frame(source, declared), declared)
+            return spread_frame(frame_of(source, declared), declared)
 
         sources, tests, test = [flat(s) for s in sources], [flat(s) for s in tests], flat(test)
         train, schema = None if train is None else flat(train), spread_schema(schema)
@@ -143,12 +144,12 @@ def evaluate(
     header = _header(
         schema, target, held, known, prepared, models=chosen, metrics=families, max_rows=max_rows, seed=seed,
         certificate=None if certificate is None else json.loads(json.dumps(certificate)), notes=tuple(notes),
-        seconds=round(time.perf_counter() - start, 3),
+        seconds=round(time.perf_counter() - start, 3), files=files,
     )  # fmt: skip
     return Evaluation(header=header, release=described, warnings=_warnings(out), **out)
 
 
-def _origin(synthetic: Source | Sequence[Source], model: str | Path) -> dict[str, str]:
+def origin_of(synthetic: Source | Sequence[Source], model: str | Path) -> dict[str, str]:
     """The digests that bind the synthetic files to their model."""
     sources = synthetic if isinstance(synthetic, list | tuple) else [synthetic]
     found = []
@@ -158,7 +159,7 @@ def _origin(synthetic: Source | Sequence[Source], model: str | Path) -> dict[str
         found.append(manifest.check(source, model))
     if not found:
         raise UsageError("synthetic: give at least one synthetic table")
-    return {"model": found[0].model, "file": found[0].sha256}
+    return {"model": found[0].model, "file": found[0].sha256, "name": found[0].file, "made": found[0].made}
 
 
 def _families(metrics: Sequence[str] | None) -> tuple[str, ...]:
@@ -196,7 +197,7 @@ def _read(
     synthetic ones first (the release part stops there).
     """
     wanted = [*sources, *test_sources, test, *([] if train is None else [train])]
-    from_synthetic, schema = _with_found(schema, wanted[:1]), _with_found(schema, wanted)
+    from_synthetic, schema = with_found(schema, wanted[:1]), with_found(schema, wanted)
     tables = [table.prepare(source, schema) for source in wanted]
     count, more = len(sources), len(test_sources)
     return (
@@ -209,7 +210,13 @@ def _read(
     )
 
 
-def _frame(source: Source, schema: Schema) -> pd.DataFrame:
+def _name(source: Source | None) -> str:
+    """What the report calls a table: its file's name, or nothing."""
+    return Path(source).name if isinstance(source, str | Path) else ""
+
+
+def frame_of(source: Source, schema: Schema) -> pd.DataFrame:
+    """A table as a pandas frame, whatever it is."""
     if isinstance(source, pd.DataFrame):
         return source
     from understudy.schema import as_frame, read_table
@@ -217,7 +224,7 @@ def _frame(source: Source, schema: Schema) -> pd.DataFrame:
     return read_table(source, schema) if isinstance(source, str | Path) else as_frame(source, schema)
 
 
-def _with_found(schema: Schema, sources: Sequence[Any]) -> Schema:
+def with_found(schema: Schema, sources: Sequence[Any]) -> Schema:
     """Fill categories that are still to be estimated from the given tables, in their order."""
     found: dict[str, tuple[str, ...]] = {}
     for group, columns in schema.estimates.items():
@@ -325,12 +332,13 @@ def _header(
         label_kind=schema.label_kind,
         positive=target.classes[target.positive] if target is not None and target.task == "binary" else None,
         classes=() if target is None else target.classes,
-        versions=_versions(),
+        versions=versions_used(),
         **rest,
     )
 
 
-def _versions() -> dict[str, str]:
+def versions_used() -> dict[str, str]:
+    """Of what the figures depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
     from understudy import __version__

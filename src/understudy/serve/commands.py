@@ -32,9 +32,10 @@ def sample(work: Work, rows: int | None) -> list[str]:
     return ["sample", str(work.model), *count, "--out", str(work.synthetic), "--overwrite"]
 
 
-def evaluate(work: Work, real: Path) -> list[str]:
-    """Compare with held-out rows and draw both reports."""
-    words = ["evaluate", "--real", str(real), "--synthetic", str(work.synthetic), "--schema", str(work.schema)]
+def evaluate(work: Work, real: Path | None) -> list[str]:
+    """Compare with held-out rows and draw both reports; without them the release report alone."""
+    held = [] if real is None else ["--real", str(real)]
+    words = ["evaluate", *held, "--synthetic", str(work.synthetic), "--schema", str(work.schema)]
     return [*words, "--model-dir", str(work.model), "--out", str(work.evaluation), "--overwrite"]
 
 

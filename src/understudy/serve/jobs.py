@@ -24,6 +24,10 @@ LOG_SECONDS = "1"  # how often the child reports the same stage
 PROGRESS = re.compile(
     r"(?P<stage>.+?)(?: (?P<done>[\d,]+)/(?P<total>[\d,]+))?, epsilon (?P<spent>\S+) spent of (?P<planned>\S+)"
 )
+STEPS = (  # of what is not charged: `sample` counts rows, `evaluate` measures
+    re.compile(r"(?P<stage>sampling) (?P<done>[\d,]+)/(?P<total>[\d,]+)"),
+    re.compile(r"(?P<done>\d+)/(?P<total>\d+) (?P<stage>.+)"),
+)
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Job:
     out: IO[bytes]
     err: IO[bytes]
     started: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.time)  # by the clock of the files
     ended: float | None = None
     cancelled: bool = False
 
@@ -69,16 +74,16 @@ class Job:
 
     def messages(self) -> list[str]:
         """Lines it said while it ran, progress left out."""
-        return [line for line in _tail(self.err) if not PROGRESS.fullmatch(line)]
+        return [line for line in _tail(self.err) if not _step(line)]
 
     def progress(self) -> dict[str, Any]:
         """Where it is, in public figures, as events and pages show it."""
-        said = [found for line in _tail(self.err) if (found := PROGRESS.fullmatch(line))]
+        said = [found for line in _tail(self.err) if (found := _step(line))]
         event: dict[str, Any] = {"state": self.state, "seconds": round((self.ended or time.monotonic()) - self.started)}
         event |= {"stage": "starting", "done": 0, "total": 0, "spent": "0", "planned": ""}
         if said:
-            last = said[-1]
-            event |= {"stage": last["stage"], "spent": last["spent"], "planned": last["planned"]}
+            last = said[-1].groupdict()
+            event |= {name: last[name] for name in ("stage", "spent", "planned") if last.get(name)}
             event |= {name: int((last[name] or "0").replace(",", "")) for name in ("done", "total")}
         return event
 
@@ -148,6 +153,11 @@ def _spawn(words: list[str]) -> Job:
         start_new_session=True,  # Ctrl-C in the terminal reaches the page, which passes it on once
     )
     return Job(words, process, out, err)
+
+
+def _step(line: str) -> "re.Match[str] | None":
+    """The figures of a line that tells progress."""
+    return next((found for form in (PROGRESS, *STEPS) if (found := form.fullmatch(line))), None)
 
 
 def _tail(file: IO[bytes]) -> list[str]:

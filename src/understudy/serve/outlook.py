@@ -78,7 +78,8 @@ def useful(schema: Schema, options: Mapping[str, Any]) -> bool:
     from understudy import adviser
 
     epsilon, delta = float(options["epsilon"]), float(options["delta"])
-    return bool(adviser.advise(schema, epsilon=epsilon, delta=delta, method=str(options["method"])).useful)
+    rows, method = options.get("rows"), str(options["method"])
+    return bool(adviser.advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method).useful)
 
 
 def gains(plan: Any) -> tuple[tuple[float, float], ...]:
@@ -122,7 +123,7 @@ def save(path: Path, *, table: Path, schema: Path, model: Path, method: str, wis
         "epsilon": wish.epsilon,
         "delta": wish.delta,
         "out": model.name,
-    }
+    } | ({} if wish.rows is None else {"rows": wish.rows})
     write_atomically(path, yaml.safe_dump(options, sort_keys=False, allow_unicode=True))
 
 

@@ -151,7 +151,7 @@ class Site:
             sent = {
                 key: str(value)
                 for key, value in outlook.saved(work.options).items()
-                if key in ("epsilon", "delta", "method")
+                if key in ("epsilon", "delta", "method", "rows")
             } | sent
         schema = Schema.load(work.schema)
         seen, problem, wish = None, "", outlook.Wish()
@@ -196,6 +196,7 @@ class Site:
             "fit",
             work,
             job=job,
+            fresh=job is not None and work.fitted and work.inner(work.model, "model.json").stat().st_mtime >= job.began,
             progress=None if job is None else job.progress(),
             options=options,
             left=None if running else _left(work, float(options["delta"])),
@@ -268,7 +269,7 @@ class Site:
             work,
             certificate=work.inner(work.model, "certificate.txt").read_text(encoding="utf-8"),
             findings=_verify(work),
-            reports={kind: work.inner(work.evaluation, file).is_file() for kind, file in REPORTS.items()},
+            reports={kind: _current(work, work.inner(work.evaluation, file)) for kind, file in REPORTS.items()},
             others=[(self.folders.name(one), one.name) for one in others],
             jobs=jobs,
             progress=None if busy is None else busy.progress(),
@@ -284,9 +285,9 @@ class Site:
         return _to("look", work, "#rows")
 
     def evaluate(self, request: Request) -> Response:
-        """Measure against held-out rows; both reports are drawn from the result."""
-        work = self.work(request)
-        real = Work.open(self.folders, request.scope[FORM].get("real", "")).table
+        """Measure against held-out rows and draw both reports; where none are named, the release report alone."""
+        work, named = self.work(request), request.scope[FORM].get("real", "")
+        real = Work.open(self.folders, named).table if named else None
         self.jobs.start(work.name, commands.evaluate(work, real))
         return _to("look", work, "#reports")
 
@@ -371,6 +372,13 @@ def _from_plan(work: Work) -> dict[str, Any]:
     """Method and budget of a model that was fitted by hand."""
     plan = json.loads(work.inner(work.model, "plan.json").read_text(encoding="utf-8"))
     return {"method": plan["method"], **plan["budget"]}
+
+
+def _current(work: Work, report: Path) -> bool:
+    """Whether a report is there and not older than the rows that it is about."""
+    if not report.is_file() or not work.synthetic.is_file():
+        return False
+    return report.stat().st_mtime >= work.synthetic.stat().st_mtime
 
 
 def _left(work: Work, delta: float) -> tuple[bool, float] | None:

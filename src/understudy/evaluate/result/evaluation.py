@@ -19,7 +19,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,9 @@ class Header:
     private: bool = False  # always False
     banner: str = BANNER
     notes: tuple[str, ...] = ()
+    files: dict[str, str] = field(
+        default_factory=dict
+    )  # names of the synthetic, test and train files; empty for frames
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,4 +35,7 @@ class Release:
     pairs: Matrix
     violations: tuple[Violation, ...]
     grid_png: str | None = None
-    origin: dict[str, str] | None = None  # digests of the verified model and of the file it made; None: not known
+    origin: dict[str, str] | None = (
+        None  # digests of the verified model and of the file it made, that file's name and day;
+    )
+    # None: not known

@@ -20,8 +20,10 @@ function follow(section) {
     } else {
       part("bar").removeAttribute("value");
     }
-    part("spent").textContent = now.spent;
-    part("planned").textContent = now.planned ? `of ${now.planned}` : "";
+    if (part("spent")) {
+      part("spent").textContent = now.spent;
+      part("planned").textContent = now.planned ? `of ${now.planned}` : "";
+    }
     part("seconds").textContent = now.seconds;
   };
 }
