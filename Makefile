@@ -36,8 +36,9 @@ $(VENV)/.stamp-run: requirements/runtime.txt requirements/evaluate.txt requireme
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
-$(VENV)/.stamp-dev: $(VENV)/.stamp-run requirements/dev.txt
-	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt -r requirements/serve.txt -r requirements/dev.txt
+$(VENV)/.stamp-dev: $(VENV)/.stamp-run requirements/cluster.txt requirements/dev.txt
+	@$(PIP) install -r requirements/runtime.txt -r requirements/evaluate.txt -r requirements/serve.txt -r requirements/cluster.txt \
+	  -r requirements/dev.txt
 	@touch $@
 
 install: $(VENV)/.stamp-run

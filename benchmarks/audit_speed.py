@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from understudy import parallel
+from understudy import engine
 from understudy.audit.run import run_audit
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.audit.targets import worst_case
@@ -73,7 +73,7 @@ def main() -> None:
     singles = [timed(alone(seed)) for seed in range(1, options.singles + 1)]
     wall, cpu = (sum(one[k] for one in singles) / len(singles) for k in (0, 1))
     result = {
-        "cores": parallel.cores(),
+        "cores": engine.cores(),
         "rounds": options.rounds,
         "first batch with compilation": {"fits": options.fits, "wall": first[0], "cpu": first[1]},
         "batch": {"fits": options.fits, "wall": batch[0], "cpu": batch[1], "cpu per fit": batch[1] / options.fits},

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from understudy import parallel
+from understudy import engine
 from understudy.files import write_atomically
 
 DATASETS = (
@@ -103,7 +103,7 @@ def main() -> None:
         work(dataset, method, given.data)
         return
     record = json.loads(OUT.read_text()) if OUT.exists() else {"cells": {}}
-    record |= {"epsilon": 1.0, "delta": 1e-5, "cores": parallel.cores()}
+    record |= {"epsilon": 1.0, "delta": 1e-5, "cores": engine.cores()}
     for dataset in given.datasets.split(","):
         for method in given.methods.split(","):
             found = measure(dataset, method, given.data, given.timeout)

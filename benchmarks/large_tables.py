@@ -111,10 +111,10 @@ def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> N
     asked = 0
     inner = passes.add_up
 
-    def counted(parts: Any, start: Any, add: Any, told: Any = None) -> Any:
+    def counted(*parts: Any) -> Any:
         nonlocal asked
         asked += 1
-        return inner(parts, start, add, told)
+        return inner(*parts)
 
     from understudy.private import curator
 

@@ -86,7 +86,7 @@ def run(
 
     Data files are looked for before the first fit, so that a missing one is told at once.
     """
-    from understudy import parallel
+    from understudy import engine
 
     for name in dict.fromkeys(cell.dataset for cell in wanted):
         if (entry := dataset(name)).file is not None:
@@ -95,7 +95,7 @@ def run(
     before = store.read(file)
     finished = {key for key, record in store.latest(before).items() if record["status"] == "ok"}
     missing = {cell.key: cell for cell in wanted if cell.key not in finished}
-    workers = min(parallel.cores() if jobs is None else max(1, jobs), max(1, len(missing)))
+    workers = min(engine.cores() if jobs is None else max(1, jobs), max(1, len(missing)))
     task = Task(
         cell=next(iter(wanted)),
         data=data,
@@ -120,7 +120,7 @@ def run(
         seen = len(records)
 
     tasks = [replace(task, cell=cell) for cell in missing.values()]
-    parallel.run(run_cell, tasks, jobs=workers, labels=[cell.label for cell in missing.values()], progress=progress)
+    engine.run_jobs(run_cell, tasks, jobs=workers, labels=[cell.label for cell in missing.values()], progress=progress)
     newest = store.latest(store.read(file))
     return [newest[cell.key] for cell in wanted]
 

@@ -51,6 +51,7 @@ from understudy.seeds import folded
 
 FORMAT = 1
 BATCH = 65_536
+EVERY = slice(None)  # all batches of a sample
 PACKAGES = ("understudy", "jax", "equinox", "opendp", "dp-accounting", "numpy")
 
 
@@ -139,11 +140,17 @@ class Model:
             yield codec.decode(encoded, classes, first_row=first)
 
     def sample_arrow(
-        self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Where = None
+        self,
+        rows: int,
+        batch: int = BATCH,
+        *,
+        seed: int | None = None,
+        where: Where = None,
+        blocks: slice = EVERY,
     ) -> Iterator[pa.Table]:
-        """The same as Arrow tables with the schema's exact types: the quick way into a file."""
+        """The same as Arrow tables with the schema's exact types: the quick way into a file. `blocks`: some batches of all."""
         codec = self.codec
-        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
+        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where, blocks):
             yield codec.decode_arrow(encoded, classes, first_row=first)
 
     def redrawn(self, count: int, *, seed: int | None = None) -> "Iterator[Model]":
@@ -178,7 +185,7 @@ class Model:
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
 
     def _encoded_batches(
-        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Where
+        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Where, blocks: slice = EVERY
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
         if rows < 0:
             raise UsageError(f"rows={rows} must not be negative")
@@ -186,7 +193,8 @@ class Model:
         key = jax.random.key(secrets.randbits(32) if seed is None else folded(seed), impl="rbg")
         arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
         starts = range(0, max(rows, 1), batch)
-        for number, first in enumerate(starts):
+        for number in range(len(starts))[blocks]:  # a batch depends on the seed and its number alone, whoever draws it
+            first = starts[number]
             size = min(batch, rows - first)
             key_class, key_row = jax.random.split(jax.random.fold_in(key, number))
             padded = size if rows <= batch else batch  # one shape, one compilation

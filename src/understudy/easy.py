@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy import adviser
+from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.methods.registry import method as method_of
 from understudy.schema import Schema
@@ -20,6 +21,7 @@ def fit(
     seed: int | None = None,
     force: bool = False,
     out: str | Path | None = None,
+    engine: str | Engine | None = None,
     **options: Any,
 ) -> Any:
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
@@ -34,4 +36,4 @@ def fit(
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
-    return kind(epsilon=epsilon, delta=delta, seed=seed, **options).fit(data, known, out=out)
+    return kind(epsilon=epsilon, delta=delta, seed=seed, **options).fit(data, known, out=out, engine=engine)

@@ -14,6 +14,7 @@ import pandas as pd
 from understudy.account import Payer
 from understudy.accounting import Certificate, Plan
 from understudy.artifact import Model
+from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.plan import make_plan
@@ -40,16 +41,26 @@ class Estimator(Recipe):
         resume: bool = False,
         out: str | Path | None = None,
         account: Payer | None = None,
+        engine: str | Engine | None = None,
     ) -> "Estimator":
         """Fit on a frame or a file. Returns self; the fitted model is `model_`, and is saved to `out` if that is given.
 
         Terminals and notebooks see a bar with what is spent; `progress` gets the same events as dictionaries instead.
         `account` names the holder's account (`understudy.account`), which is charged before anything is released.
+        `engine` says where large tables are added up: inline, processes, ray or ray@HOST:PORT (`understudy.engine`).
         """
         with FitProgress(self.epsilon, quiet=progress is not None or not watched()) as shown:
             heard = progress or shown
             self.model_: Model = fit(
-                self, data, schema, progress=heard, checkpoint=checkpoint, resume=resume, out=out, account=account
+                self,
+                data,
+                schema,
+                progress=heard,
+                checkpoint=checkpoint,
+                resume=resume,
+                out=out,
+                account=account,
+                engine=engine,
             )
         self.polars_ = type(data).__module__.split(".")[0] == "polars"
         return self

@@ -23,21 +23,23 @@ import jax
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from understudy import __version__, estimates, parallel
+from understudy import __version__, estimates
 from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
 from understudy.accounting.book import Posting
 from understudy.artifact import Model, codec_of
 from understudy.conversation import Generator, State
+from understudy.engine import Engine, in_worker, opened
 from understudy.errors import UsageError
 from understudy.files import alone
 from understudy.plan import already_paid, make_plan
 from understudy.private import Curator, NoiseSource, PrivateTable, Release, SecureNoise, same_table
 from understudy.private.checkpoint import Checkpoint
-from understudy.private.units import clear_private_files
+from understudy.private.units import PREFIX
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
+from understudy.scratch import clear
 from understudy.seeds import folded
 
 
@@ -102,14 +104,16 @@ def fit(
     out: str | Path | None = None,
     account: Payer | None = None,
     noise: NoiseSource | None = None,
+    engine: str | Engine | None = None,
 ) -> Model:
     """Fit `recipe` on a frame or file. `noise` other than the operating system's voids the certificate.
 
     With `out` the model is saved before the checkpoint goes, so that a full disk does not lose a fit that was paid for;
     a second fit into the same folder is refused while the first one runs, before it spends anything.
     `account` is charged when the table was found and before anything is released; a resumed fit is not charged again.
+    `engine` (`understudy.engine`) says where tables too large for memory are added up; it never shows in the model.
     """
-    if noise is None and parallel.in_worker():
+    if noise is None and in_worker():
         raise UsageError(
             "a fit was started inside a worker process, where it would spend its budget once more for each worker; fit in the "
             "main process"
@@ -120,7 +124,8 @@ def fit(
             held.enter_context(alone(out))
         if store is not None:
             held.enter_context(store.held())
-        return fit_alone(recipe, data, schema, progress, store, resume, out, noise or SecureNoise(), account)
+        running = held.enter_context(opened(engine))
+        return fit_alone(recipe, data, schema, progress, store, resume, out, noise or SecureNoise(), account, running)
 
 
 def fit_alone(
@@ -133,6 +138,7 @@ def fit_alone(
     out: str | Path | None,
     noise: NoiseSource,
     account: Payer | None,
+    engine: Engine,
 ) -> Model:
     """`fit`, by whoever has the checkpoint's folder to itself."""
     plan = make_plan(recipe, schema)
@@ -140,7 +146,7 @@ def fit_alone(
     told.tell("plan")
     payer = account_of(account)
     if store is not None:
-        clear_private_files(store.folder)  # of a fit that was killed
+        clear(store.folder, PREFIX)  # of a fit that was killed
     record = resumable(store, plan, schema, resume)
     if record is not None and store is not None and same_table.differs(data, schema, record["table"]):
         raise UsageError(
@@ -159,9 +165,10 @@ def fit_alone(
             store.create(plan.budget.delta)
         if payer is not None:
             receipt = pay(payer, postings, plan, store)
+        paying = None if engine.by_default and not table._pays else engine
         table.open(None if store is None else store.folder, told=told.share("read"))
         ledger = Ledger(plan, store.ledger_path if store else None)
-        curator = Curator(table, schema, ledger, noise, told=told.passes)
+        curator = Curator(table, schema, ledger, noise, told=told.passes, engine=paying)
     else:
         seed = record["seed"]
         assert store is not None

@@ -41,8 +41,12 @@ def path_of(file: str | Path) -> Path:
 
 
 def sha256(file: str | Path) -> str:
-    """Of a file of any size."""
+    """Of a file of any size; of a folder of parts, over their names and hashes."""
     found = hashlib.sha256()
+    if Path(file).is_dir():
+        for part in sorted(Path(file).iterdir()):
+            found.update(f"{part.name} {sha256(part)}\n".encode())
+        return found.hexdigest()
     with open(file, "rb") as source:
         while block := source.read(_BLOCK):
             found.update(block)

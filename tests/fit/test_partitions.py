@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from understudy import scratch
+from understudy.engine import exact
 from understudy.fit import fit
 from understudy.methods.registry import method
-from understudy.private import PrivateTable, SeededNoise, blocks, passes, table, units
+from understudy.private import PrivateTable, SeededNoise, blocks, table, units
 from understudy.schema import Column, Schema
 from understudy.schema.reading import open_table
 
@@ -84,8 +86,8 @@ def test_a_sum_that_depends_on_the_cut_is_caught(tmp_path, monkeypatch):
     """Mutant: each part's total is rounded to hundreds before totals are added."""
     frame = rows()
     expected = released(frame, BY_ROW, "independent")
-    right = passes.merged
-    monkeypatch.setattr(passes, "merged", lambda one, other: right(one, {k: v // 3 * 3 for k, v in other.items()}))
+    right = exact.merged
+    monkeypatch.setattr(exact, "merged", lambda one, other: right(one, {k: v // 3 * 3 for k, v in other.items()}))
     monkeypatch.setattr(blocks, "SIZE", 100)
     assert released(frame, BY_ROW, "independent") != expected
 
@@ -105,7 +107,7 @@ def left_behind(base, number):
     """What a fit that was killed leaves: rows, and a lock that nobody holds."""
     left = base / f"{units.PREFIX}{number}"
     left.mkdir()
-    (left / units.LOCK).touch()
+    (left / scratch.LOCK).touch()
     (left / "0.arrow").write_bytes(b"rows")
     return left
 
@@ -117,7 +119,7 @@ def test_what_a_killed_fit_left_behind_goes_at_the_next_start(tmp_path, monkeypa
     running = PrivateTable(rows(), BY_PERSON)
     running.open(tmp_path)
     assert not any(folder.exists() for folder in left)
-    units.clear_private_files(tmp_path)
+    scratch.clear(tmp_path, units.PREFIX)
     assert len(list(tmp_path.iterdir())) == 1  # a fit that runs keeps its own
     assert sum(raw.rows.count for part in running._parts for raw in part()) == ROWS
     running.close()
@@ -127,8 +129,8 @@ def test_what_a_killed_fit_left_behind_goes_at_the_next_start(tmp_path, monkeypa
 def test_going_by_process_numbers_is_caught(tmp_path, monkeypatch):
     """Mutant: a folder is in use while some process has the number in its name."""
     left = left_behind(tmp_path, f"{os.getpid()}-abc")
-    monkeypatch.setattr(units, "in_use", lambda home: home.name.startswith(f"{units.PREFIX}{os.getpid()}-"))
-    units.clear_private_files(tmp_path)
+    monkeypatch.setattr(scratch, "in_use", lambda home: home.name.startswith(f"{units.PREFIX}{os.getpid()}-"))
+    scratch.clear(tmp_path, units.PREFIX)
     assert left.exists()
 
 

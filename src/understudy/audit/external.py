@@ -7,7 +7,7 @@ how many rows to write, `{seed}` a fresh number for every run. A template with `
 from a fit of its own, and writes them as `0.csv`, `1.csv`, ... into the folder `{output}`: heavy tools then start less often.
 
 No shell is involved: the template is split like a shell would split it, then placeholders are filled word by word. Runs go
-through `parallel.py`; a run that fails, hangs or writes something else ends the audit with one line that says which.
+through `understudy.engine`; a run that fails, hangs or writes something else ends the audit with one line that says which.
 
 The runs must be independent. A command that ignores `{seed}` and fixes its own would write the same table again and again, and
 the attack would then tell apart two constants: `same_output` looks for that.
@@ -30,7 +30,7 @@ from typing import BinaryIO, NamedTuple
 
 import pandas as pd
 
-from understudy import parallel
+from understudy import engine
 from understudy.errors import UsageError
 from understudy.schema.tables import read_table
 
@@ -113,7 +113,7 @@ def external_tables(
         if progress is not None:
             progress(min(count, done * batch) if several else done, count)
 
-    found = parallel.run(run_one, tasks, jobs=processes, progress=tell)
+    found = engine.run_jobs(run_one, tasks, jobs=processes, progress=tell)
     return [one for tables in found for one in tables]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from understudy import parallel
+from understudy import engine as engines
 from understudy.artifact import versions
 from understudy.audit.attacks import attack as attack_called
 from understudy.audit.attacks import likelihood_ratio
@@ -98,11 +98,13 @@ def run_audit(
     canary: bool = False,
     batch: int = BATCH,
     jobs: int = 1,
+    engine: str | engines.Engine | None = None,
     confidence: float = 0.95,
 ) -> AuditResult:
     """Audit `method` with `runs` shadow fits, half of them with the target.
 
     `external` (a table and a number -> synthetic tables) audits any other generator; `method` is then only its name.
+    `engine` runs batches as jobs, on a cluster too; without one they run in `jobs` processes.
     `row` is a position in `data`, or "mini-attacks" to look for the row that is told best.
     """
     started = time.monotonic()
@@ -133,7 +135,13 @@ def run_audit(
             eta = spent * (runs - fits) / max(fits - known, 1) if fits > known else None
             progress({"stage": "fits", "done": fits, "runs": runs, "elapsed": spent, "eta": eta, "label": label})
 
-    features = parallel.run(partial(run_task, job), tasks, jobs=1 if external is not None else jobs, progress=tell)
+    features = engines.run_jobs(
+        partial(run_task, job),
+        tasks,
+        jobs=1 if external is not None else jobs,
+        progress=tell,
+        engine=None if external is not None else engines.named(engine),
+    )
     sides = [
         {
             name: np.concatenate(

@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "Compare synthetic rows with held-out real ones (results are not private)."),
     "report": ("report", "Draw a saved evaluation as one self-contained page."),
     "audit": ("audit", "Attack a method to check its claim."),
+    "engine": ("engine", "Where work runs: try an engine and see what is open about it."),
     "serve": ("serve", "The whole path as a page in the browser, on this machine only."),
     "demo": ("demo", "The whole path on a table that ships with a dependency."),
 }

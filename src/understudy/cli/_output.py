@@ -19,6 +19,15 @@ Value = TypeVar("Value")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there already.")]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        envvar="UNDERSTUDY_ENGINE",
+        metavar="NAME",
+        help="Where work runs: inline, processes, processes:N, ray, ray:N, ray@HOST:PORT. It never changes a result.",
+    ),
+]
 
 
 def show(data: Mapping[str, object], text: Callable[[], object], as_json: bool) -> None:

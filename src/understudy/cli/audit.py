@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from understudy.audit.result import AuditResult
-from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, settings, show, writable_folder
+from understudy.cli._output import AsJson, EngineName, Overwrite, Quiet, need, options, settings, show, writable_folder
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
 from understudy.errors import UsageError
 from understudy.progress import bar
@@ -115,6 +115,7 @@ def audit(
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds one fit of --external may take.")] = 600.0,
     jobs: Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0: one per core.")] = 0,
+    engine: EngineName = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the batches of an interrupted audit.")] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -148,7 +149,7 @@ def audit(
             source = External(external, rows, timeout, jobs or None)
     batch = EXTERNAL_RUNS if source is not None else BATCH
     silent = quiet or as_json
-    with bar("shadow fits", runs // 2 * 2, silent) as advance, options("external"):
+    with bar("shadow fits", runs // 2 * 2, silent) as advance, options("external", "engine"):
         result = run_audit(
             external if external is not None else method or METHOD,
             epsilon=claimed,
@@ -170,6 +171,7 @@ def audit(
             external=source,
             batch=batch,
             jobs=1 if source is not None else jobs or cores(),
+            engine=engine,
         )
     if external is not None and source is not None:
         from dataclasses import replace
@@ -217,7 +219,7 @@ def load_schema(path: Path) -> Any:
 
 def cores() -> int:
     """Processors this process may use."""
-    from understudy.parallel import cores as count
+    from understudy.engine import cores as count
 
     return count()
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, quoted, show, writable_folder
+from understudy.cli._output import AsJson, EngineName, Overwrite, Quiet, need, options, quoted, show, writable_folder
 from understudy.cli._recipe import (
     NO_ACCOUNT,
     AccountFile,
@@ -59,6 +59,7 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Fit although the adviser says that nothing useful will come of it.")
     ] = False,
+    engine: EngineName = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -104,7 +105,7 @@ def fit(
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
-            with options("resume", "account"):
+            with options("resume", "account", "engine"):
                 model.fit(
                     data,
                     loaded,
@@ -113,6 +114,7 @@ def fit(
                     resume=resume,
                     out=target,
                     account=account,
+                    engine=engine,
                 )
         except KeyboardInterrupt:
             if written(target) == before:

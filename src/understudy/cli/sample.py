@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, counted, options, show, writable_file
+from understudy.cli._output import (
+    AsJson,
+    EngineName,
+    Overwrite,
+    Quiet,
+    counted,
+    options,
+    show,
+    writable_file,
+    writable_folder,
+)
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 from understudy.progress import bar
@@ -21,7 +31,13 @@ IMAGES = 100  # images in a grid unless --rows says otherwise
 @app.command(help="Write synthetic rows from a fitted model. Needs the model folder only.")
 def sample(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by 'understudy fit'.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .parquet; .png for a grid of images.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="File to write: .csv or .parquet; .png for a grid of images; a name without ending: a folder of Parquet parts.",
+        ),
+    ],
     rows: Annotated[
         int | None,
         typer.Option("--rows", min=0, help="How many rows. (default: the table's noisy count)"),
@@ -35,6 +51,7 @@ def sample(
         int | None,
         typer.Option("--copies", min=2, help="So many stand-ins that differ by privacy noise too: NAME-01.csv, ..."),
     ] = None,
+    engine: EngineName = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -44,23 +61,25 @@ def sample(
     for file in files:
         if file.exists() and not overwrite:
             raise UsageError(f"--out {str(file)!r} exists already; choose another name or add --overwrite")
-    writable_file(out)
+    if out.suffix:
+        writable_file(out)
+    else:
+        writable_folder(out, overwrite)
     if model.resolve() in out.resolve().parents:
         raise UsageError(
             f"--out {str(out)!r} lies in the model folder, which would no longer verify; choose another place"
         )
 
     import understudy as us
-    from understudy import manifest
+    from understudy import manifest, sampling
     from understudy.condition import parse_where
-    from understudy.schema import open_writer
 
     loaded = us.load(model)
     with options("where"):  # refused before the file is opened
         parse_where(where, loaded.codec.schema)
     count = loaded.rows if rows is None else rows
     if copies is not None:
-        if where is not None or out.suffix.lower() == ".png":
+        if where is not None or out.suffix.lower() not in (".csv", ".parquet"):
             raise UsageError("--copies writes whole tables, .csv or .parquet, without --where")
         _write_copies(loaded, files, count, seed)
         text = f"wrote {copies} copies of {count:,} rows, {files[0]} to {files[-1].name}; combine them with understudy.infer"
@@ -80,10 +99,8 @@ def sample(
                 {"out": str(out), "rows": count}, lambda: f"wrote a grid of {counted(count, 'image')} to {out}", as_json
             )
         return
-    with bar("sampling", count, quiet or as_json) as advance, open_writer(out, loaded.codec) as writer:
-        for batch in loaded.sample_arrow(count, seed=seed, where=where):
-            writer.write(batch)
-            advance(batch.num_rows)
+    with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine"):
+        sampling.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
     manifest.write(out, model, count, where)
     seconds = time.perf_counter() - started
     if not quiet:

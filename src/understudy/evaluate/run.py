@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from understudy import manifest, parallel
+from understudy import engine, manifest
 from understudy.errors import UsageError
 from understudy.evaluate import classifiers, images, settings, table, whole
 from understudy.evaluate.metrics import (
@@ -36,7 +36,7 @@ from understudy.schema.images import spread_frame, spread_schema
 Source = object  # a frame (pandas, polars, PyArrow) or the path of a CSV or Parquet file
 Value = TypeVar("Value")
 
-Progress = parallel.Progress
+Progress = engine.Progress
 MAX_ROWS = settings.MAX_ROWS
 
 
@@ -252,7 +252,7 @@ class _Steps:
 
     def stop(self, label: str) -> None:
         if self.cancel is not None and self.cancel.is_set():
-            raise parallel.Cancelled(f"cancelled before: {label}")
+            raise engine.Cancelled(f"cancelled before: {label}")
 
     def inner(self, _done: int, _total: int, label: str) -> None:
         self.done += 1

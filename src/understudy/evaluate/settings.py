@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy import parallel
+from understudy import engine
 from understudy.evaluate import classifiers, features
 from understudy.evaluate.classifiers import HIGHER_IS_BETTER, METRICS, Job, Outcome, TestSet
 from understudy.evaluate.result import ModelScores, Setting, Summary
@@ -99,7 +99,7 @@ def compute(
     max_rows: int | None,
     seed: int,
     jobs: int | None,
-    progress: parallel.Progress | None,
+    progress: engine.Progress | None,
     cancel: threading.Event | None,
 ) -> Runs:
     """Fit every model on every training table, in parallel. `groups`: code per row of `test`, number of groups."""
@@ -126,7 +126,7 @@ def compute(
         jobs_list += made
         labels += [f"setting {'A' if side.name == 'A' else 'B, C'}: {job.model}" for job in made]
     # Longest first would need timings; a stable order by model keeps the workers evenly loaded well enough.
-    outcomes = parallel.run(classifiers.run, jobs_list, jobs=jobs, progress=progress, labels=labels, cancel=cancel)
+    outcomes = engine.run_jobs(classifiers.run, jobs_list, jobs=jobs, progress=progress, labels=labels, cancel=cancel)
     rows = [dict(zip(models, outcomes[i : i + len(models)], strict=True)) for i in range(0, len(outcomes), len(models))]
     return Runs(
         target=target,

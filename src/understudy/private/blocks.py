@@ -57,7 +57,7 @@ class Blocks:
         if self.held is not None:
             rows = [mapped(block, row_map).rows for block in self] or [np.zeros((0, width), np.float32)]
             return held(Block(np.concatenate(rows), self.held.classes, self.held.units))
-        return Blocks(tuple(seen_part(part, row_map) for part in self.parts), width, self.by_row)
+        return Blocks(tuple(SeenPart(part, row_map) for part in self.parts), width, self.by_row)
 
     def gathered(self) -> Block:
         """All rows at once, units numbered through."""
@@ -89,9 +89,20 @@ def held_part(whole: Block, first: int, last: int) -> Part:
     return lambda: iter((part,))
 
 
-def seen_part(part: Part, row_map: Step) -> Part:
+@dataclass(frozen=True)
+class SeenPart:
     """A part, every row through a map."""
-    return lambda: (mapped(block, row_map) for block in part())
+
+    part: Part
+    row_map: Step
+
+    @property
+    def portable(self) -> bool:
+        """Whether another process can read it from what it names."""
+        return getattr(self.part, "portable", False)
+
+    def __call__(self) -> Iterator[Block]:
+        return (mapped(block, self.row_map) for block in self.part())
 
 
 def mapped(block: Block, row_map: Step) -> Block:

@@ -8,14 +8,16 @@ rows are seen from then on, `converse` opens rounds. What it returns may be show
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
 
 from understudy.accounting import Ledger
+from understudy.engine import Engine
 from understudy.private.answers import ANSWERS, categories
+from understudy.private.asked import Asked, AskedRaw
 from understudy.private.blocks import Blocks
 from understudy.private.looked_at import looked_at
 from understudy.private.noise import NoiseSource
@@ -33,10 +35,22 @@ class Curator:
     """Answers questions about one table under one ledger.
 
     `transcript` collects what was released. A curator that is given one repeats it instead of asking the table again, which
-    is how a fit resumes without being charged twice. `told` hears which share of a pass over the table is done.
+    is how a fit resumes without being charged twice. `told` hears which share of a pass over the table is done. `engine`
+    adds up over tables that are read again for every question; noise and ledger are here and nowhere else.
     """
 
-    __slots__ = ("_blocks", "_known", "_ledger", "_noise", "_replay", "_schema", "_table", "_told", "transcript")
+    __slots__ = (
+        "_blocks",
+        "_engine",
+        "_known",
+        "_ledger",
+        "_noise",
+        "_replay",
+        "_schema",
+        "_table",
+        "_told",
+        "transcript",
+    )
 
     def __init__(
         self,
@@ -46,7 +60,9 @@ class Curator:
         noise: NoiseSource,
         transcript: Sequence[Any] | None = None,
         told: Callable[[str, float], None] | None = None,
+        engine: Engine | None = None,
     ) -> None:
+        self._engine = engine
         self._table, self._schema, self._ledger, self._noise, self._told = table, schema, ledger, noise, told
         self._blocks: Blocks | None = None
         self._known: dict[tuple[str, Clique], Any] = {}
@@ -107,38 +123,34 @@ class Curator:
 
     # -- exact sums, which stay inside ---------------------------------------------------------------------------------
     def _exact(self, purpose: str, question: Any) -> Any:
-        answer, told = ANSWERS[type(question)], self._teller(purpose)
-        if getattr(answer, "RAW", False):
+        told = self._teller(purpose)
+        if getattr(ANSWERS[type(question)], "RAW", False):
             unread = self._rows()._parts_of(question.columns)
             if isinstance(question, ColumnCategories):
                 return self._shares(question, unread, told)
-            raw = lambda total, read: answer.add(question, total, read.rows, read.units, self._schema)  # noqa: E731
-            return add_up(unread, lambda: answer.start(question, 0), raw, told)
+            return self._sum(unread, AskedRaw(question, self._schema), told)
         blocks = self._inside()
-        total, parts = answer.start(question, blocks.width), blocks.looking_at(looked_at(question))
+        parts, asked = blocks.looking_at(looked_at(question)), Asked(question, blocks.width)
         if not isinstance(question, Counts | MarginalChoice) or question.grid > 1:
-            start = lambda: answer.start(question, blocks.width)  # noqa: E731
-            return add_up(parts, start, lambda part, block: answer.add(question, part, block), told)
+            return self._sum(parts, asked, told)
         # Exact counts are kept, because choices look at the same marginals again and again.
-        cells = digest((question.cells, question.sizes))
-        missing = [clique for clique in total if (cells, clique) not in self._known]
+        cells, wanted = digest((question.cells, question.sizes)), list(asked.start())
+        missing = tuple(clique for clique in wanted if (cells, clique) not in self._known)
         if missing:
-            start = lambda: {clique: np.zeros_like(total[clique]) for clique in missing}  # noqa: E731
-            found = add_up(parts, start, lambda part, block: answer.add(question, part, block), told)
+            found = self._sum(parts, replace(asked, cliques=missing), told)
             self._known |= {(cells, clique): counts for clique, counts in found.items()}
-        return {clique: self._known[cells, clique] for clique in total}
+        return {clique: self._known[cells, clique] for clique in wanted}
+
+    def _sum(self, parts: Sequence[Any], asked: Asked | AskedRaw, told: Told | None = None) -> Any:
+        return add_up(parts, asked.start, asked.add, told, self._engine)
 
     def _shares(self, question: ColumnCategories, parts: Sequence[Any], told: Told | None) -> Iterator[Counter[str]]:
         """Counts of texts, share by share; all passes together are one for whoever watches."""
         every = categories.shares(question, self._rows()._most_rows, secrets.token_bytes(32))
         ticker = Ticker(len(every), told)
         for share in every:
-            add = partial(self._add_texts, question, share)
-            yield add_up(parts, lambda: categories.start(question, 0), add)
+            yield self._sum(parts, AskedRaw(question, self._schema, share))
             ticker.done()
-
-    def _add_texts(self, question: ColumnCategories, share: categories.Share, total: Counter[str], read: Any) -> None:
-        categories.add(question, total, read.rows, read.units, self._schema, share)
 
     def _teller(self, purpose: str) -> Told | None:
         tell = self._told

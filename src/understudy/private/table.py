@@ -12,6 +12,7 @@ Tables whose encoded rows fit into `IN_MEMORY` are kept encoded, so that small f
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,9 +22,12 @@ from understudy.private.mapping import Block, ReadBlock
 from understudy.private.passes import Told
 from understudy.private.units import Part, Raw, Spread, bring_together
 from understudy.schema import Codec, Schema
+from understudy.schema.csv_rows import CsvTable
+from understudy.schema.parquet_rows import ParquetTable
 from understudy.schema.reading import Table, open_table
 
 IN_MEMORY = 1 << 28  # bytes of encoded rows
+PAYS = 100_000_000  # cells of a table from which on to start worker processes pays, unless an engine was named
 
 
 class PrivateTable:
@@ -35,7 +39,7 @@ class PrivateTable:
         """Looks at facts about the file or frame; no row is read before `open`."""
         self._schema, self._table = schema, open_table(source, schema)
         self._spread: Spread | None = None
-        self._sources: Sequence[Part] = [whole_rows(self._table, number) for number in range(self._table.parts)]
+        self._sources: Sequence[Part] = [WholeRows(self._table, number) for number in range(self._table.parts)]
 
     def open(self, folder: str | Path | None = None, told: Told | None = None) -> None:
         """Bring the rows of every unit together. `folder`: where private files may be written if memory is too small."""
@@ -71,16 +75,21 @@ class PrivateTable:
         if self._spread is not None:
             return self._spread.parts
         narrow = self._table.of_columns(columns)
-        return [whole_rows(narrow, number) for number in range(narrow.parts)]
+        return [WholeRows(narrow, number) for number in range(narrow.parts)]
 
     @property
     def _most_rows(self) -> int:
         """About how many rows there are: for what memory has to hold, never for anything that is shown."""
         return self._table.most_rows if self._spread is None else self._spread.most_rows
 
+    @property
+    def _pays(self) -> bool:
+        """Whether workers are worth their start. It shows in the time that a fit takes and in nothing else."""
+        return self._table.most_rows * len(self._schema.columns) >= PAYS
+
     def _blocks(self, codec: Codec) -> Blocks:
         """The rows encoded: held if they fit into memory, otherwise read and encoded again in every pass."""
-        parts = tuple(encoded_part(part, codec) for part in self._parts)
+        parts = tuple(EncodedPart(part, codec) for part in self._parts)
         narrow = partial(narrow_parts, self._table, codec) if self._spread is None else None
         streamed = Blocks(parts, codec.width, self._schema.unit is None, narrow=narrow)
         if 4 * self._most_rows * max(codec.width, 1) > IN_MEMORY:
@@ -88,28 +97,43 @@ class PrivateTable:
         return held(streamed.gathered())
 
 
-def encoded_part(part: Part, codec: Codec, only: frozenset[str] | None = None) -> Callable[[], Iterator[Block]]:
-    """Blocks of encoded rows from blocks of rows as they were read."""
+@dataclass(frozen=True)
+class EncodedPart:
+    """Blocks of encoded rows from blocks of rows as they were read; `only`: the columns that were read, None: all."""
 
-    def read() -> Iterator[Block]:
-        for raw in part():
-            yield ReadBlock(raw.rows, codec, raw.units, only)
+    part: Part
+    codec: Codec
+    only: frozenset[str] | None = None
 
-    return read
+    @property
+    def portable(self) -> bool:
+        """Whether another process can read it from what it names."""
+        return getattr(self.part, "portable", False)
+
+    def __call__(self) -> Iterator[Block]:
+        for raw in self.part():
+            yield ReadBlock(raw.rows, self.codec, raw.units, self.only)
 
 
 def narrow_parts(table: Table, codec: Codec, places: frozenset[int]) -> tuple[Callable[[], Iterator[Block]], ...]:
     """The parts of a table without units, of which only the columns of some places and the class are read."""
     only = codec.columns_of(places)
     narrow = table.of_columns(only)
-    return tuple(encoded_part(whole_rows(narrow, number), codec, only) for number in range(table.parts))
+    return tuple(EncodedPart(WholeRows(narrow, number), codec, only) for number in range(table.parts))
 
 
-def whole_rows(table: Table, number: int) -> Part:
+@dataclass(frozen=True)
+class WholeRows:
     """One part of a table in which every row is a unit."""
 
-    def read() -> Iterator[Raw]:
-        for rows in table.rows(number):
-            yield Raw(rows, None)
+    table: Table
+    number: int
 
-    return read
+    @property
+    def portable(self) -> bool:
+        """Whether another process can read it from what it names: a path, which columns, and where the part lies."""
+        return isinstance(self.table, CsvTable | ParquetTable)
+
+    def __call__(self) -> Iterator[Raw]:
+        for rows in self.table.rows(self.number):
+            yield Raw(rows, None)

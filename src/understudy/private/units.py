@@ -7,42 +7,36 @@ win, in every batch and in the end), never on the order or the number of other p
 is left out, and so is one whose id lies outside the schema's range of people: rules that look at that row alone.
 
 Tables that are small enough stay in memory. Others are spread into private files by their unit's number: folder mode
-0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start. A folder is in use
-while somebody holds its lock, which the operating system takes back from a process that is killed; a process number
-says nothing, for containers give the next fit the number of the last. Each file holds whole units, so the cap is per
-file, and every later pass reads file by file. Batches are capped before they are written, so one unit of millions of
-rows does not make a file that memory cannot hold.
+0700, files 0600, beside the checkpoint, removed at the end and, after a crash, at the next start (`understudy.scratch`).
+Each file holds whole units, so the cap is per file, and every later pass reads file by file. Batches are capped before they
+are written, so one unit of millions of rows does not make a file that memory cannot hold.
 """
 
 import hashlib
 import itertools
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from understudy.errors import UsageError
 from understudy.people import People
 from understudy.private.blocks import unit_cuts
 from understudy.private.canonical import CanonicalRows, canonical
 from understudy.private.passes import Ticker, Told
 from understudy.schema import Schema
 from understudy.schema.reading import Rows, Table
+from understudy.scratch import Scratch, private_folder
 
 IN_MEMORY = 4_000_000  # cells that may be brought together in memory
 ROWS_PER_FILE = 200_000
 MOST_FILES = 512  # all are open at once
 BLOCK = 65_536
 PREFIX = "understudy-rows-"
-LOCK = "lock"
 UNIT, LOTTERY = "\x00unit", "\x00lottery"  # no column of a schema has a name with NUL in it
 
 
@@ -57,27 +51,12 @@ Part = Callable[[], Iterator[Raw]]
 
 
 @dataclass
-class Home:
-    """A private folder and the lock that says it is in use."""
-
-    folder: Path
-    lock: int | None
-
-    def remove(self) -> None:
-        """Delete the folder and give up the lock."""
-        if self.lock is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            os.close(self.lock)
-            self.lock = None
-
-
-@dataclass
 class Spread:
     """Parts of whole units, and the folder that holds them, if any."""
 
     most_rows: int
     parts: list[Part]
-    home: "Home | None" = None
+    home: Scratch | None = None
 
     def close(self) -> None:
         """Delete the private files."""
@@ -159,9 +138,15 @@ def cut(rows: pa.Table) -> Iterator[Raw]:
         yield Raw(CanonicalRows(rows.slice(first, last - first)), number)
 
 
-def cut_file(path: Path) -> Iterator[Raw]:
+@dataclass(frozen=True)
+class UnitFile:
     """Rows of one private file, in blocks of whole units."""
-    return cut(read_file(path))
+
+    path: Path
+    portable = True
+
+    def __call__(self) -> Iterator[Raw]:
+        return cut(read_file(self.path))
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------------
@@ -169,7 +154,7 @@ def cut_file(path: Path) -> Iterator[Raw]:
 
 def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, ticker: Ticker) -> Spread:
     """Write every row to the file of its unit, then cap and sort file by file."""
-    home = private_folder(folder)
+    home = private_folder(folder, PREFIX)
     try:
         files = min(max(-(-table.most_rows // ROWS_PER_FILE), 1), MOST_FILES)
         scattered = scatter(table, schema, home.folder, files, key, ticker)
@@ -181,49 +166,7 @@ def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, 
     except BaseException:
         home.remove()
         raise
-    return Spread(most, [partial(cut_file, path) for path in scattered], home)
-
-
-def private_folder(folder: str | Path | None) -> Home:
-    """A new folder of mode 0700, locked before it has the name by which others look for what is left behind."""
-    base = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
-    base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if base.stat().st_uid != os.getuid():
-        raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
-    clear_private_files(base)
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
-    lock = os.open(new / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    take(lock)
-    return Home(new.rename(base / f"{PREFIX}{secrets.token_hex(8)}"), lock)
-
-
-def clear_private_files(folder: Path) -> None:
-    """Remove what processes that are no more left behind in a folder."""
-    for old in folder.glob(f"{PREFIX}*"):
-        if not in_use(old):
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def in_use(home: Path) -> bool:
-    """Whether a living process holds the folder."""
-    try:
-        lock = os.open(home / LOCK, os.O_RDWR)
-    except OSError:  # a folder in use has one
-        return False
-    free = take(lock)
-    os.close(lock)
-    return not free
-
-
-def take(lock: int) -> bool:
-    """Whether the lock is ours now. Where there are no such locks it never is, and nothing that may be in use is removed."""
-    try:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
+    return Spread(most, [UnitFile(path) for path in scattered], home)
 
 
 def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes, ticker: Ticker) -> list[Path]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import f1_score
 
-from understudy import parallel
+from understudy import engine
 from understudy.evaluate.classifiers import MODELS
 from understudy.evaluate.result import DimensionPrediction, DimensionProbability, DimensionWise, Summary
 from understudy.evaluate.table import Table, categories, evaluated, is_discrete
@@ -90,7 +90,7 @@ def compare(
     tops: Sequence[int] = TOPS,
     max_rows: int | None = MAX_ROWS,
     jobs: int | None = 1,
-    progress: parallel.Progress | None = None,
+    progress: engine.Progress | None = None,
     cancel: threading.Event | None = None,
     predictors: Sequence[str] | None = None,
 ) -> DimensionWise | None:
@@ -160,7 +160,7 @@ def predict(
     seed: int,
     *,
     jobs: int | None = 1,
-    progress: parallel.Progress | None = None,
+    progress: engine.Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> np.ndarray:
     """F1 [models, sides, columns]: each of the columns from all others, trained on a side, tested on held-out rows."""
@@ -171,7 +171,7 @@ def predict(
         for j in ranked
     ]
     labels = [f"dimension-wise prediction: {job.model}" for job in work]
-    scores = parallel.run(run, work, jobs=jobs, progress=progress, labels=labels, cancel=cancel)
+    scores = engine.run_jobs(run, work, jobs=jobs, progress=progress, labels=labels, cancel=cancel)
     return np.array(scores).reshape(len(models), len(sides), len(ranked))
 
 

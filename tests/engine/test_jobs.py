@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy import parallel
+from understudy import engine
 
 
 def square(x: int) -> int:
@@ -36,7 +36,7 @@ def give_up(parent: int) -> int:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_keep_the_order_and_progress_counts(jobs):
     seen = []
-    found = parallel.run(square, range(6), jobs=jobs, progress=lambda *step: seen.append(step), labels="abcdef")
+    found = engine.run_jobs(square, range(6), jobs=jobs, progress=lambda *step: seen.append(step), labels="abcdef")
     assert found == [0, 1, 4, 9, 16, 25]
     assert [s[0] for s in seen] == [1, 2, 3, 4, 5, 6] and {s[1] for s in seen} == {6}
     assert sorted(s[2] for s in seen) == list("abcdef")
@@ -45,31 +45,31 @@ def test_results_keep_the_order_and_progress_counts(jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_exception_of_a_task_ends_the_map(jobs):
     with pytest.raises(ValueError, match="three"):
-        parallel.run(fail_on_three, range(5), jobs=jobs)
+        engine.run_jobs(fail_on_three, range(5), jobs=jobs)
 
 
 def test_cancel_ends_running_workers_at_once():
     cancel = threading.Event()
     threading.Timer(1.0, cancel.set).start()
     start = time.monotonic()
-    with pytest.raises(parallel.Cancelled):
-        parallel.run(doze, [60, 60], jobs=2, cancel=cancel)
+    with pytest.raises(engine.Cancelled):
+        engine.run_jobs(doze, [60, 60], jobs=2, cancel=cancel)
     assert time.monotonic() - start < 30
 
 
 def test_work_goes_on_here_when_workers_die():
     with pytest.warns(RuntimeWarning, match="going on in one process"):
-        assert parallel.run(give_up, [os.getpid()] * 2, jobs=2) == [7, 7]
+        assert engine.run_jobs(give_up, [os.getpid()] * 2, jobs=2) == [7, 7]
 
 
 def test_nothing_to_do():
-    assert parallel.run(square, [], jobs=2) == []
+    assert engine.run_jobs(square, [], jobs=2) == []
 
 
 PLAIN_SCRIPT = """
 import math
 from pathlib import Path
-from understudy import parallel
+from understudy import engine
 
 with Path("ran.txt").open("a") as log:
     log.write("body\\n")
@@ -79,9 +79,9 @@ def double(x):
     return 2 * x
 
 
-if START == "parallel":
-    assert parallel.run(math.sqrt, [1.0, 4.0, 9.0], jobs=2) == [1.0, 2.0, 3.0]
-    assert parallel.run(double, [1, 2], jobs=2) == [2, 4]
+if START == "engine":
+    assert engine.run_jobs(math.sqrt, [1.0, 4.0, 9.0], jobs=2) == [1.0, 2.0, 3.0]
+    assert engine.run_jobs(double, [1, 2], jobs=2) == [2, 4]
 else:
     import multiprocessing
 
@@ -91,11 +91,11 @@ else:
 """
 
 
-@pytest.mark.parametrize(("start", "bodies"), [("parallel", 1), ("spawn", 2)])
+@pytest.mark.parametrize(("start", "bodies"), [("engine", 1), ("spawn", 2)])
 def test_workers_never_run_the_callers_script(tmp_path, start, bodies):
     """A script without a main guard: its body runs once. Control: plain spawned processes run it again."""
     (tmp_path / "script.py").write_text(PLAIN_SCRIPT.replace("START", repr(start)), encoding="utf-8")
-    ours = {**os.environ, "PYTHONPATH": str(Path(parallel.__file__).parents[1])}
+    ours = {**os.environ, "PYTHONPATH": str(Path(engine.__file__).parents[2])}
     quiet = {"cwd": tmp_path, "env": ours, "stderr": subprocess.DEVNULL}
     subprocess.run([sys.executable, "script.py"], check=True, timeout=120, **quiet)
     assert (tmp_path / "ran.txt").read_text(encoding="utf-8").split() == ["body"] * bodies

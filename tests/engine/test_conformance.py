@@ -1,0 +1,193 @@
+"""One fit, three engines: with the noise fixed the releases are the same, bit for bit; also when a worker is killed midway."""
+
+import os
+import signal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conformance.tables import GENERATORS, mixed_schema, mixed_table, quick_compilation  # noqa: F401
+from tests.engine import work
+from understudy import sampling
+from understudy.artifact import Model, load
+from understudy.audit.run import run_audit
+from understudy.engine import check, opened
+from understudy.errors import UsageError
+from understudy.fit import fit
+from understudy.private import SeededNoise, table, units
+
+ROWS = 400
+QUICK = ("independent", "mst", "mean-embedding")
+UNITS = mixed_schema(unit="who", max_rows_per_unit=2)
+
+
+@pytest.fixture(scope="module")
+def engines():
+    """One of each, for all tests of this file: Ray takes seconds to start. Workers compile as this file does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+        with opened("inline") as inline, opened("processes:2") as processes, opened("ray:2") as ray:
+            yield {"inline": inline, "processes": processes, "ray": ray}
+
+
+@pytest.fixture(autouse=True)
+def streamed(monkeypatch):
+    """Nothing is held in memory: every question is a pass over partitions."""
+    monkeypatch.setattr(table, "IN_MEMORY", 0)
+    monkeypatch.setattr(units, "IN_MEMORY", 0)
+    monkeypatch.setattr(units, "ROWS_PER_FILE", 100)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    pq.write_table(pa.Table.from_pandas(mixed_table(ROWS)), path, row_group_size=40)
+    return path
+
+
+def released(name, source, schema, engine, **more):
+    """Everything that a fit with fixed noise leaves, without the ledger's random tokens."""
+    model = fit(GENERATORS[name], source, schema, noise=SeededNoise(3), engine=engine, **more)
+    weights = {key: value.tobytes() for key, value in model.weights.items()}
+    charged = [(entry["purpose"], str(entry["event"])) for entry in model.ledger["entries"]]
+    return weights, model.class_counts, model.resolved.fingerprint(), charged
+
+
+def same_on_all(name, source, schema, engines):
+    found = {kind: released(name, source, schema, engine) for kind, engine in engines.items()}
+    assert found["processes"] == found["inline"] and found["ray"] == found["inline"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_releases_are_the_same_on_every_engine(name, source, engines):
+    same_on_all(name, source, mixed_schema(), engines)
+
+
+def test_releases_about_units_are_the_same_on_every_engine(source, engines):
+    same_on_all("mst", source, UNITS, engines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in GENERATORS if name not in QUICK])
+def test_releases_of_all_methods_are_the_same(name, source, engines):
+    same_on_all(name, source, mixed_schema(), engines)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model") / "model"
+    fit(GENERATORS["mst"], mixed_table(ROWS), mixed_schema(), noise=SeededNoise(3), out=folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows"])
+def test_samples_are_the_same_on_every_engine(name, model, engines, tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "BATCH", 100)
+    monkeypatch.setattr(sampling, "PART", 3)
+    written, told = {}, []
+    for kind, engine in engines.items():
+        out = tmp_path / kind / name
+        out.parent.mkdir()
+        saved = {"folder": model} if kind == "processes" else {}  # loaded by workers, or sent to them
+        sampling.write_rows(load(model), out, 1250, seed=5, engine=engine, told=told.append, **saved)
+        files = sorted(out.iterdir()) if out.is_dir() else [out]
+        written[kind] = [(file.name, file.read_bytes()) for file in files]
+    assert sum(told) == 3 * 1250 and len(written["inline"]) == (5 if name == "rows" else 1)
+    assert written["processes"] == written["inline"] and written["ray"] == written["inline"]
+    first = pa.concat_tables(load(model).sample_arrow(1250, 100, seed=5)).slice(0, 100)
+    if name == "rows":
+        assert pq.read_table(tmp_path / "ray" / name).slice(0, 100).cast(first.schema).equals(first)
+
+
+def test_a_block_that_depends_on_those_before_it_is_caught(model, tmp_path, monkeypatch):
+    """Mutant: every call draws with the keys of the first blocks, whichever blocks were asked for."""
+    monkeypatch.setattr(sampling, "BATCH", 100)
+    monkeypatch.setattr(sampling, "PART", 3)
+    right = Model.sample_arrow
+    sampling.write_rows(load(model), tmp_path / "right", 1000, seed=5, engine="inline")
+
+    def wrong(self, *how, blocks, **more):
+        return right(self, *how, blocks=slice(0, len(range(10)[blocks])), **more)
+
+    monkeypatch.setattr(Model, "sample_arrow", wrong)
+    sampling.write_rows(load(model), tmp_path / "wrong", 1000, seed=5, engine="inline")
+    parts = [sorted((tmp_path / name).iterdir()) for name in ("right", "wrong")]
+    assert [a.read_bytes() == b.read_bytes() for a, b in zip(*parts, strict=True)] == [True, False, False, False]
+
+
+def test_an_audit_is_the_same_on_every_engine_and_goes_on_after_a_kill(engines, tmp_path):
+    def audit(engine, folder):
+        how = {
+            "runs": 80,
+            "batch": 20,
+            "seed": 1,
+            "target": "lonely",
+            "attacks": ("likelihood-ratio",),
+            "threats": ("wall-box",),
+        }
+        result = run_audit("independent", engine=engine, folder=folder, **how)
+        return result.outcomes
+
+    found = {kind: audit(engine, tmp_path / kind) for kind, engine in engines.items()}
+    assert found["processes"] == found["inline"] and found["ray"] == found["inline"]
+    for batch in sorted((tmp_path / "ray").glob("batch-*.npz"))[:2]:  # as if it had been killed before these
+        batch.unlink()
+    assert audit(engines["ray"], tmp_path / "ray") == found["inline"]
+
+
+@pytest.mark.parametrize("kind", ["processes", "ray"])
+def test_a_worker_killed_in_the_middle_does_not_show(kind, source, engines):
+    """The piece is computed again, the release and what is charged are those of an undisturbed fit."""
+    engine, killed = engines[kind], []
+    expected = released("mst", source, mixed_schema(), engines["inline"])
+
+    pids = set(engine.map_jobs(work.pid, range(8)))
+
+    def kill_all(event):
+        if event["stage"] == "question" and not killed:
+            killed.extend(pids)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+    assert released("mst", source, mixed_schema(), engine, progress=kill_all) == expected
+    assert killed and os.getpid() not in killed
+
+
+@pytest.mark.parametrize("kind", ["processes", "ray"])
+def test_what_a_worker_may_not_return_is_refused(kind, engines):
+    for wrong in (work.wrong_shape, work.floats):
+        with pytest.raises(RuntimeError, match="refused"):
+            engines[kind].sum_over_partitions(wrong, [range(3)] * 2, work.zeros)
+    with pytest.raises(RuntimeError) as caught:
+        engines[kind].sum_over_partitions(work.blurt, [range(3)] * 2, work.zeros)
+    assert work.SECRET not in repr(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["inline", "processes", "ray"])
+def test_a_partition_that_disappears_ends_the_fit_in_one_line(kind, tmp_path, source, engines):
+    moved = tmp_path / "rows.parquet"
+    moved.write_bytes(source.read_bytes())
+
+    def disappear(event):
+        if event["stage"] == "question" and moved.exists():
+            moved.unlink()
+
+    with pytest.raises(UsageError, match="readable Parquet file") as caught:
+        released("mst", moved, mixed_schema(), engines[kind], progress=disappear)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_is_open_about_a_ray_of_our_own(engines, monkeypatch):
+    """Ports, token and files are looked at; each mutant (a port on the network, no token, a readable folder) is seen."""
+    ray = engines["ray"]
+    ray.start()
+    found = list(check.ray_findings(ray))
+    assert {one.check for one in found} == {"version", "token", "loopback", "dashboard", "files"}
+    assert all(one.ok for one in found if one.check != "dashboard")  # another program may have that port
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setattr(check, "listening", lambda pid: ["00000000"])
+    ray.home.chmod(0o755)
+    wrong = {one.check for one in check.ray_findings(ray) if not one.ok}
+    ray.home.chmod(0o700)
+    assert wrong >= {"token", "loopback", "files"}
