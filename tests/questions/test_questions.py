@@ -196,9 +196,24 @@ def test_a_block_moves_a_distance_twice(monkeypatch):
         assert change > 1.9 if kind is LikeAnEstimate else 0.95 < change <= 1.0
 
 
-def test_shares_of_a_block_above_one_are_refused():
+@pytest.mark.parametrize(
+    "share", [np.full(5, FINE), np.asarray([3 * FINE, -FINE, -FINE, 0, 0])], ids=["above", "below"]
+)
+def test_shares_of_a_block_above_one_or_below_nothing_are_refused(share):
+    """Unchecked, shares that add up to 1 and are negative in part let one row move a distance by more than 2."""
+    known = Blocks(np.zeros(5, int), share)
     with pytest.raises(ValueError, match="add up"):
-        Distances(QUESTIONS["counts"].cells, (5,), ((0,),), (Blocks(np.zeros(5, int), np.full(5, FINE)),), 1.0, 1)
+        Distances(QUESTIONS["counts"].cells, (5,), ((0,),), (known,), 1.0, 1)
+    one_row = np.eye(5, dtype=np.int64)
+    assert max(distances.distance(row, known, 1) for row in one_row) > 2 * FINE
+
+
+def test_a_choice_with_a_negative_weight_is_refused():
+    """Its score would move by that weight, and the noise is made for the largest one."""
+    right = QUESTIONS["choice of a marginal"]
+    values = {field.name: getattr(right, field.name) for field in fields(right)}
+    with pytest.raises(ValueError, match="negative"):
+        MarginalChoice(**values | {"weights": (-9, *right.weights[1:])})
 
 
 @pytest.mark.parametrize("mutant", ["not clipped", "one table", "one row"])

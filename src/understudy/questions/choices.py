@@ -57,6 +57,10 @@ class MarginalChoice:
     rows_per_unit: int
     grid: ClassVar[int] = 1  # rows count as whole numbers
 
+    def __post_init__(self) -> None:
+        if min(self.weights) < 0:  # a score would move by more than the largest weight
+            raise ValueError("weights must not be negative")
+
     @property
     def event(self) -> dpa.DpEvent:
         """A Gaussian event that dominates the choice."""

@@ -48,6 +48,11 @@ class Blocks(NamedTuple):
         whole = np.bincount(block, weights)[block]
         return cls(block, np.floor(FINE * weights / np.maximum(whole, 1e-300) * (1.0 - 1e-12)).astype(np.int64))
 
+    @property
+    def sound(self) -> bool:
+        """Whether a row moves a distance by 2 at most: a share below 0 would move it further."""
+        return bool(np.all(self.share >= 0) and np.all(np.bincount(self.block, self.share) <= FINE))
+
 
 Known = np.ndarray | Blocks
 
@@ -66,8 +71,8 @@ class Distances:
 
     def __post_init__(self) -> None:
         for known in self.known:
-            if isinstance(known, Blocks) and np.any(np.bincount(known.block, known.share) > FINE):
-                raise ValueError("the shares of a block must not add up to more than 1")
+            if isinstance(known, Blocks) and not known.sound:
+                raise ValueError("the shares of a block must not be negative, nor add up to more than 1")
 
     @property
     def event(self) -> dpa.DpEvent:
