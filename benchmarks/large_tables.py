@@ -6,9 +6,9 @@
 
 The table has 30 columns of mixed kinds: 12 numbers (normal, skewed, with gaps), 6 whole numbers, 9 categories of 2 to 40 values,
 2 booleans and a class label that depends on some of them; with --unit three rows of each person stand anywhere in the file.
-Every fit runs in a process of its own. Printed: seconds, processor seconds, peak memory (all of the process, JAX included), the
-largest size of the fit's folder (private files of a table with units), questions that passed over the table, seconds of a
-bare scan on both clocks, and the ratio per question on both: of the whole fit, and in processor seconds also of the passes alone,
+Every fit runs in a process of its own. Printed: seconds, processor seconds and peak memory (of the process, JAX included, and
+of its workers), the largest size of the fit's folder (private files of a table with units), questions that passed over the
+table, seconds of a bare scan on both clocks, and the ratio per question on both: of the whole fit, and in processor seconds also of the passes alone,
 without what does not depend on rows (compiling, noise, estimation). On a machine that others use, the ratio of processor
 seconds is the one to look at: waiting for a free core is not in it.
 """
@@ -114,33 +114,36 @@ def fit_once(path: str, method: str, unit: bool, options: str, folder: str) -> N
 
     def counted(*parts: Any) -> Any:
         nonlocal asked, inside
-        asked, began = asked + 1, time.process_time()
+        asked, began = asked + 1, processor_seconds()
         try:
             return inner(*parts)
         finally:
-            inside += time.process_time() - began
+            inside += processor_seconds() - began
 
     from understudy.private import curator
 
     vars(curator)["add_up"] = counted
     schema = schema_of(unit)
-    started, used = time.monotonic(), time.process_time()
-    with tempfile.TemporaryDirectory(dir=folder) as home, watched(Path(home)) as disk:
+    started, used = time.monotonic(), processor_seconds()
+    with tempfile.TemporaryDirectory(dir=folder) as home, watched(Path(home)) as most:
         us.method(method)(epsilon=1.0, **json.loads(options)).fit(path, schema, checkpoint=Path(home) / "checkpoint")
-        spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
-    spent["cpu_seconds_in_passes"] = inside
-    say(json.dumps(spent | {"peak_gb": peak_gb(), "disk_gb": disk[0] / 1e9, "passes": asked}))
+        spent = {"seconds": time.monotonic() - started, "cpu_seconds": processor_seconds() - used}
+    spent |= {"cpu_seconds_in_passes": inside, "peak_gb": max(peak_gb(), most["memory"] / 1e6)}
+    say(json.dumps(spent | {"disk_gb": most["disk"] / 1e9, "passes": asked}))
 
 
 @contextlib.contextmanager
-def watched(folder: Path) -> Iterator[list[int]]:
-    """The largest size in bytes that a folder has while something runs, looked at twice a second."""
-    most, done = [0], threading.Event()
+def watched(folder: Path) -> Iterator[dict[str, int]]:
+    """The largest size in bytes of a folder, and the most memory in kB of this process and its workers, twice a second."""
+    most, done = {"disk": 0, "memory": 0}, threading.Event()
 
     def look() -> None:
         while not done.wait(0.5):
-            with contextlib.suppress(FileNotFoundError):
-                most[0] = max(most[0], sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()))
+            with contextlib.suppress(OSError):
+                size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+                most["disk"] = max(most["disk"], size)
+            memory = sum(kilobytes(process, "smaps_rollup", "Pss:") for process in processes())
+            most["memory"] = max(most["memory"], memory)
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -149,12 +152,40 @@ def watched(folder: Path) -> Iterator[list[int]]:
     watcher.join()
 
 
+def processes() -> list[Path]:
+    """This process and those that it started."""
+    found = [Path(f"/proc/{os.getpid()}")]
+    for process in found:
+        with contextlib.suppress(OSError):
+            started = [number for task in process.glob("task/*/children") for number in task.read_text().split()]
+            found += [Path("/proc") / number for number in started]
+    return found
+
+
+def processor_seconds() -> float:
+    """Of this process and its workers, those that have ended included."""
+    spent = os.times()
+    total = spent.user + spent.system + spent.children_user + spent.children_system
+    for process in processes()[1:]:
+        with contextlib.suppress(OSError):
+            total += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf(
+                "SC_CLK_TCK"
+            )
+    return total
+
+
+def kilobytes(process: Path, file: str, name: str) -> int:
+    """A figure that the system keeps about a process; memory that processes share is counted once in `Pss`."""
+    with contextlib.suppress(OSError):
+        for line in (process / file).read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1])
+    return 0
+
+
 def peak_gb() -> float:
     """Largest resident memory of this process; getrusage would count what its parent held when it was started."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) / 1e6
-    return float("nan")
+    return kilobytes(Path("/proc/self"), "status", "VmHWM") / 1e6
 
 
 def run(rows: int, out: str, method: str, unit: bool, options: str, scans: int) -> dict[str, Any]:
