@@ -8,9 +8,9 @@ The table has 30 columns of mixed kinds: 12 numbers (normal, skewed, with gaps),
 2 booleans and a class label that depends on some of them; with --unit three rows of each person stand anywhere in the file.
 Every fit runs in a process of its own. Printed: seconds, processor seconds and peak memory (of the process, JAX included, and
 of its workers), the largest size of the fit's folder (private files of a table with units), questions that passed over the
-table, seconds of a bare scan on both clocks, and the ratio per question on both: of the whole fit, and in processor seconds also of the passes alone,
-without what does not depend on rows (compiling, noise, estimation). On a machine that others use, the ratio of processor
-seconds is the one to look at: waiting for a free core is not in it.
+table, seconds of a bare scan on both clocks, and the ratio per question on both: of the whole fit, and in processor seconds also
+of the passes alone, without what does not depend on rows (compiling, noise, estimation). On a machine that others use, the ratio
+of processor seconds is the one to look at: waiting for a free core is not in it.
 """
 
 import argparse
