@@ -17,8 +17,11 @@ SEED    ?= 0
 PACKAGES ?= private questions accounting
 PIP     := $(BIN)/python -m pip --disable-pip-version-check -qq
 
-# Shape and rank mistakes in JAX code are errors wherever the tests run, and two test workers share two cores.
-TEST_ENV := JAX_NUMPY_RANK_PROMOTION=raise JAX_PLATFORMS=cpu OMP_NUM_THREADS=1
+# Shape and rank mistakes in JAX code are errors wherever the tests run, and two test workers share two cores. Bytecode is kept,
+# also where the environment says otherwise: workers and the commands that tests start would compile every file again.
+TEST_ENV := JAX_NUMPY_RANK_PROMOTION=raise JAX_PLATFORMS=cpu OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+# A file's tests share what they fitted, so a file stays with one worker; tests/conftest.py puts the longest first.
+SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-slow test-browser docs dist mutants check format clean
 .DEFAULT_GOAL := help
@@ -48,10 +51,10 @@ demo: $(VENV)/.stamp-run
 	@$(BIN)/understudy demo --out demo
 
 test: $(VENV)/.stamp-dev
-	@$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+	@$(TEST_ENV) $(BIN)/python -m pytest -q $(SPREAD)
 
 test-slow: $(VENV)/.stamp-dev
-	@$(TEST_ENV) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
+	@$(TEST_ENV) JAX_DISABLE_MOST_OPTIMIZATIONS=false $(BIN)/python -m pytest -q $(SPREAD) -m slow
 
 test-browser: $(VENV)/.stamp-dev
 	@$(TEST_ENV) $(BIN)/python -m pytest -q tests/report tests/serve -m browser

@@ -11,10 +11,12 @@ from hypothesis import settings
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Compiling is what costs here. Programs that took longer than a tenth of a second are kept and found again by later tests, by
-# the other worker, by the commands that tests start, and by the next run: their key covers the program, its options and the
-# versions of JAX and of the compiler. Half an entry, read while another process writes it, does not unpack; JAX then compiles
-# (and warns, which pyproject.toml lets pass).
+# Compiling is what costs here, and nearly half of it goes into optimising programs that run for milliseconds. Programs of long
+# tests are worth it: `make test-slow` has them optimised. Those that took longer than a tenth of a second are kept and found
+# again by later tests, by the other worker, by the commands that tests start, and by the next run: their key covers the program,
+# its options and the versions of JAX and of the compiler. Half an entry, read while another process writes it, does not unpack;
+# JAX then compiles (and warns, which pyproject.toml lets pass).
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR",
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".pytest_cache", "programs"),
@@ -58,14 +60,37 @@ COMPILE_LONG = ("rdp-cgan", "gan", "medgan", "tablegan", "corgan", "g-pate-data-
 EVERY_METHOD = ("conformance", "fit")
 
 
+# A file is run by one worker. These take longest, so they begin: what is left for the end is short, and the workers end together.
+LONGEST = (
+    "conformance/test_methods.py",
+    "audit/test_methods.py",
+    "audit/test_mutants.py",
+    "fit/test_odd_contents.py",
+    "fit/test_leaks.py",
+    "fit/test_resume.py",
+    "gradients/test_references.py",
+    "gradients/test_streamed.py",
+    "gradients/test_methods.py",
+    "schema/test_reading.py",
+    "architecture/test_new_method.py",
+    "measure/test_warm_start.py",
+)
+
+
+def longest_first(item: pytest.Item) -> int:
+    """The place of a test's file among the long ones; all others come behind, in their own order."""
+    name = f"{item.path.parent.name}/{item.path.name}"
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "browser" not in (
         config.option.markexpr or ""
     ):  # not every machine has a browser: `make test-browser` asks for it
-        left = [item for item in items if item.get_closest_marker("browser") is None]
-        config.hook.pytest_deselected(items=[item for item in items if item not in left])
-        items[:] = left
+        asked = [item for item in items if item.get_closest_marker("browser") is not None]
+        config.hook.pytest_deselected(items=asked)
+        items[:] = [item for item in items if item.get_closest_marker("browser") is None]
     for item in items:
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {
@@ -76,6 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         }
         if item.path.parent.name in EVERY_METHOD and named.intersection(COMPILE_LONG):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=longest_first)
 
 
 @pytest.fixture(scope="module")

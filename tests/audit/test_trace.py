@@ -14,6 +14,7 @@ import pytest
 
 from understudy.accounting import price
 from understudy.audit import inside, recount
+from understudy.audit import trace as tracing
 from understudy.audit.trace import (
     check_accountant,
     check_losses,
@@ -25,7 +26,7 @@ from understudy.audit.trace import (
 )
 from understudy.errors import UsageError
 from understudy.methods.pate_gan.method import PateGan
-from understudy.private import SecureNoise
+from understudy.private import SeededNoise
 from understudy.private.mapping import Block
 from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
 from understudy.private.partition import Shards
@@ -44,6 +45,14 @@ QUICK = {
     "moments_share": 0.0,
 }
 ROWS = 40
+
+
+@pytest.fixture(scope="module", autouse=True)
+def seeded():
+    """Rows are dealt alike in every run: a shard of 40 rows among five teachers is otherwise empty once in 7,500 runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tracing, "SecureNoise", lambda: SeededNoise(0))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +135,7 @@ def test_a_correct_fit_passes(correct):
 
 
 def test_the_partition_mutant_looks_different_and_fails(frame, correct):
-    """Deterministic but for which shard is empty: that all five shards but one are empty has probability 5^-39."""
+    """Rows, keys and noise are seeded: nothing is left to chance."""
     wrong = trace(MutantPateGan(teachers=5, seed=0, **QUICK), frame, SCHEMA, seed=0)
     by_name = {check.name: check for check in wrong.checks}
     assert not by_name["rows seen by each teacher"].passed and not by_name["loss on own and other shards"].passed
@@ -187,7 +196,7 @@ def look(kind):
     )
     rng = np.random.default_rng(1)
     whole = Block(rng.random((ROWS, 3)).astype(np.float32), np.zeros(ROWS, np.int32))
-    dealt = inside.deal(votes, whole, SecureNoise())
+    dealt = inside.deal(votes, whole, SeededNoise(1))
     whom, per_round, mixed = tuple(inside.watched(votes.teachers)), [], []
     for number in (0, 1):
         query = Judgement(
@@ -211,7 +220,7 @@ def test_a_correct_teacher_uses_its_own_rows_in_every_round():
 
 @pytest.mark.parametrize("kind", [AllTheLast, WrongIndex, Redrawn, Everything])
 def test_shared_rows_are_seen_whatever_the_code_says(kind):
-    """The keys of the two rounds are fixed and deal differently; that a shard is empty has probability below 1e-4."""
+    """The keys of the two rounds are fixed and deal differently; no shard is empty, since the noise is seeded."""
     assert sum(one.shared for one in look(kind)[-1]) > 0
 
 

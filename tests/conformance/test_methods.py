@@ -20,6 +20,10 @@ from understudy.schema import check
 from .tables import GENERATORS, LABELS, mixed_schema, mixed_table
 
 METHODS = list(GENERATORS)
+ANOTHER_PROGRAM = (
+    "dpgan",
+    "g-pate",
+)  # with three classes, for ten seconds of compiling; pate-gan has all labels in the quick tests
 
 
 @cache
@@ -33,7 +37,12 @@ def fitted(method, label_kind):
     return SimpleNamespace(model=estimator.model_, estimator=estimator, plan=plan, schema=schema, stages=stages)
 
 
-@pytest.fixture(params=[(method, kind) for method in METHODS for kind in LABELS], ids="-".join)
+def labelled(method, kind):
+    is_long = kind == "multiclass" and method in ANOTHER_PROGRAM
+    return pytest.param((method, kind), marks=[pytest.mark.slow] if is_long else [], id=f"{method}-{kind}")
+
+
+@pytest.fixture(params=[labelled(method, kind) for method in METHODS for kind in LABELS])
 def case(request):
     return fitted(*request.param)
 

@@ -79,10 +79,10 @@ def test_every_round_has_a_key_of_its_own():
 
 @pytest.mark.parametrize("rate", [0.01, 0.37])
 def test_coins_show_heads_at_the_rate(rate):
-    """False failure 1e-6. A rate that is 20 % too high passes with probability below 1e-6 (asserted)."""
+    """False failure 4e-7. A rate that is 20 % too high passes with probability below 1e-6 (asserted)."""
     n = 400_000
     heads = int(stream.coins(fresh(n), rate).sum())
-    low, high = stats.binom.ppf([5e-7, 1 - 5e-7], n, rate)
+    low, high = stats.binom.ppf([2e-7, 1 - 2e-7], n, rate)
     assert low <= heads <= high
     assert stats.binom.cdf(high, n, 1.2 * rate) < 1e-6
 
@@ -95,15 +95,15 @@ def test_coins_at_the_ends():
 
 
 def test_normals_have_the_standard_scale():
-    """False failure 2e-6 for scale and shape together. A scale that is 2 % off passes with probability below 1e-6."""
-    n, alpha = 400_000, 1e-6
+    """False failure 9e-7 for scale, shape and pairs together. A scale that is 2 % off passes with probability below 1e-6."""
+    n, alpha = 400_000, 4e-7
     draws = np.asarray(jax.jit(lambda bits: stream.normals(bits, n))(fresh(stream.normal_words(n))), np.float64)
     low, high = stats.chi2.ppf([alpha / 2, 1 - alpha / 2], n)
     assert low < (draws**2).sum() < high
     assert stats.chi2.cdf(high / 1.02**2, n) < 1e-6 and stats.chi2.sf(low / 0.98**2, n) < 1e-6
     assert stats.kstest(draws, "norm").pvalue > alpha
     halves = draws[: n // 2] * draws[n // 2 :]  # the two numbers of a pair are uncorrelated
-    assert abs(halves.mean()) < 5 / np.sqrt(n // 2)
+    assert abs(halves.mean()) < 5.5 / np.sqrt(n // 2)
 
 
 def test_normals_keep_their_tails():
