@@ -23,6 +23,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # containers give it 64 MB
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -31,6 +32,10 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 SECONDS = 120.0
+
+
+class Unanswered(AssertionError):
+    """An expression or a command that failed; so does a right one while one page is being replaced by the next."""
 
 
 class Chromium:
@@ -64,7 +69,10 @@ class Chromium:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        return self._wait(lambda m: m.get("id") == self._number)["result"]
+        answer = self._wait(lambda m: m.get("id") == self._number)
+        if "error" in answer:
+            raise Unanswered(f"{method}: {answer['error']}")
+        return answer["result"]
 
     def _wait(self, wanted: Any) -> dict[str, Any]:
         end = time.monotonic() + SECONDS
@@ -74,7 +82,6 @@ class Chromium:
                 message = json.loads(raw)
                 if message.get("method") == "Network.requestWillBeSent":
                     self.requests.append(message["params"]["request"]["url"])
-                assert "error" not in message, message
                 if wanted(message):
                     return message
             if select.select([self._from], [], [], 1.0)[0]:
@@ -101,15 +108,17 @@ class Chromium:
     def ask(self, expression: str) -> Any:
         """What an expression of JavaScript gives in the page; a promise is waited for."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        if "exceptionDetails" in found:
+            raise Unanswered(f"{expression}: {found['exceptionDetails']}")
         return found["result"].get("value")
 
-    def until(self, expression: str, seconds: float = 60.0) -> Any:
-        """Wait for an expression to become true, over loads of other pages too."""
+    def until(self, expression: str, seconds: float = SECONDS) -> Any:
+        """Wait for an expression to become true, over loads of other pages too, in whose middle there is nothing to ask."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if found := self.ask(expression):
-                return found
+            with contextlib.suppress(Unanswered):
+                if found := self.ask(expression):
+                    return found
             time.sleep(0.1)
         pytest.fail(
             f"not within {seconds:.0f} seconds: {expression}; the page says: {self.ask('document.body.innerText')}"

@@ -5,7 +5,6 @@ its ledger and its certificate: on paper it is as private as the right version.
 """
 
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -121,17 +120,14 @@ class ExactLabels(Independent):
 
 
 # -- metadata ----------------------------------------------------------------------------------------------------------
-SEEDS = itertools.count()  # every batch of tables has its own, and the same in every run
-
-
 def categories_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
     """A wrapper that reads the list of values of every column off the training rows, then fits privately."""
     columns = tuple(
         Column(name=str(name), kind="categorical", categories=tuple(sorted(frame[name].unique().tolist())))
         for name in frame
     )
-    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count, seed=next(SEEDS))
-    return sample_tables(fitted, 100, seed=next(SEEDS))
+    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count)
+    return sample_tables(fitted, 100)
 
 
 def bounds_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
@@ -140,8 +136,8 @@ def bounds_from_data(frame: pd.DataFrame, count: int) -> list[pd.DataFrame]:
         Column(name=str(name), kind="continuous", lower=float(frame[name].min()), upper=float(frame[name].max()) + 1e-3)
         for name in frame
     )
-    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count, seed=next(SEEDS))
-    return sample_tables(fitted, 100, seed=next(SEEDS))
+    fitted = shadow_fits(Independent(epsilon=1.0), frame, Schema(columns=columns), count)
+    return sample_tables(fitted, 100)
 
 
 class NoNoise:

@@ -46,7 +46,7 @@ def test_page_in_a_browser(browser, case, kind, size, at):
     browser.open(page, SIZES[size])
     seen = browser.ask(MEASURE)
     assert SIZES[size][0] - 20 <= seen["width"] <= SIZES[size][0], "less at most the bar for scrolling down"
-    assert seen["scroll"] <= seen["width"], "the page scrolls sideways"
+    assert seen["scroll"] <= seen["width"], f"the page scrolls sideways, by {seen['wide']}"
     assert seen["wide"] == [] and seen["broken"] == 0
     assert seen["clipped"] == []
     assert seen["drawings"] == 0 or seen["smallest"] >= 4.5
