@@ -318,6 +318,18 @@ SUITES = _suites(
         max_rows=5_000,
     ),
     Suite(
+        name="pate-gan-no-start",
+        title="PATE-GAN without a paid start: joint votes alone, beside the published figures of PATE-GAN",
+        datasets=("credit-card-fraud", "epileptic-seizure", "cardiovascular", "isolet-vowels"),
+        methods=("pate-gan-joint",),
+        seeds=3,
+        fingerprinted=True,
+        references=(
+            _paper("2", method="pate-gan"),
+            _table("rdp-cgan", "6", "in RDP-CGAN", method="pate-gan"),
+        ),
+    ),
+    Suite(
         name="gradients-start",
         title="What the gradients of DPGAN add to the start that was paid for, and what they are worth alone",
         datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular"),

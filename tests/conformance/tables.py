@@ -39,6 +39,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "g-pate": DIRECTIONS,
     "g-pate-as-published": DIRECTIONS,
     "g-pate-data-dependent": DIRECTIONS,
+    "pate-gan-joint": {name: SIZES[name] for name in ("rounds", "judged", "practice", "batch", "teachers", "seed")},
     "pate-gan-priced": {"rounds": 3, "batch": 8, "teacher_steps": 1, "student_steps": 1, "teachers": TEACHERS},
     **dict.fromkeys(("dpgan", "rdp-cgan", "gan", "medgan", "tablegan", "corgan"), GRADIENTS),
     "mst": {"steps": 5},

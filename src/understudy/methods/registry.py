@@ -28,6 +28,7 @@ def row(folder: str, estimator: str, generator: str) -> Row:
 METHODS = {
     "mean-embedding": row("mean_embedding", "method:MeanEmbedding", "generator:MeanEmbeddingGenerator"),
     "pate-gan": row("pate_gan", "method:PateGan", "generator:PateGanGenerator"),
+    "pate-gan-joint": row("pate_gan", "joint:PateGanJoint", "generator_joint:JointGenerator"),
     "pate-gan-priced": row("pate_gan", "priced:PateGanPriced", "generator_published:PublishedGenerator"),
     "pate-gan-as-published": row("pate_gan", "published:PateGanAsPublished", "generator_published:PublishedGenerator"),
     "g-pate": row("g_pate", "method:GPate", "generator:GPateGenerator"),

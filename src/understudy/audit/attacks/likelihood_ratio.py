@@ -9,12 +9,13 @@ which no test can beat (Neyman, Pearson 1933). The exact answers f(D), f(D') com
 run on both tables without noise but with the released answers in place of their own, so that they follow the same conversation.
 What cannot be known for sure (which teacher got which row) is drawn anew; the ratio is then a guess at the best score, and
 bounds from it are as valid as from any other score. Answers that are not linear in their noise (found categories and bounds,
-chosen marginals and directions) are left out; of the rounds, the votes of PATE-GAN are looked at, and with a canary the noisy
-gradients (`gradient_ratio.py`).
+chosen marginals and directions) are left out; of the rounds, the votes of PATE-GAN, single or joint, are looked
+at, and with a canary the noisy gradients (`gradient_ratio.py`).
 
 A canary generator makes the rounds as telling as they can be: it asks the same question in every round, about rows far out in the
-target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. The guarantee
-covers it: it holds for questions chosen in any way.
+target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. Where
+teachers answer with vectors, half of the rows lie in the opposite direction. The guarantee covers it: it holds for questions
+chosen in any way.
 """
 
 import contextlib
@@ -37,11 +38,13 @@ from understudy.estimator import Estimator
 from understudy.fit import Progress, open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
+from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import IntArray
 from understudy.private.rounds import Data, Held, program
 from understudy.questions import Step
+from understudy.questions.panels import Panel
 from understudy.questions.rounds import Judgement
 from understudy.recipe import Opening
 from understudy.schema import Codec
@@ -297,13 +300,26 @@ class Canary:
         return ""
 
 
+class PanelCanary(Canary):
+    """The same for vectors of answers, which are centred: half of the rows the other way."""
+
+    def query(self, state: State, key: PRNGKeyArray) -> Panel:  # type: ignore[override]
+        """Practice rows on both sides of the origin, one deviation away; judged rows as far out as can be."""
+        width = state.shape[0]
+        ends = jnp.asarray([-1.0, 1.0])[None, None, :, None]
+        practice = jnp.broadcast_to(ends, (1, self.classes, 2, width))
+        sides = jnp.where(jnp.arange(self.judged) % 2 == 0, FAR, -FAR)[None, :, None]
+        return Panel(practice, jnp.broadcast_to(sides * state, (self.classes, self.judged, width)))
+
+
 def watcher(pair: Pair, canary: bool) -> Watch:
     """Puts two noiseless copies beside a mechanism, and with `canary` a canary in the generator's place."""
     tables = kept_tables(pair)
 
     def watch(opening: Opening, codec: Codec, curator: Curator) -> Opening:
         mechanism = opening.mechanism
-        votes = isinstance(mechanism, TeacherVotes) and mechanism.answers != "label"
+        joint = isinstance(mechanism, JointVotes)
+        votes = joint or (isinstance(mechanism, TeacherVotes) and mechanism.answers != "label")
         if not votes and not (canary and isinstance(mechanism, NoisyGradient)):
             return opening  # not linear in its noise, or compiled at great cost
         plain = [table._blocks(codec) for table in tables]
@@ -313,12 +329,13 @@ def watcher(pair: Pair, canary: bool) -> Watch:
         if isinstance(mechanism, NoisyGradient):
             still = Listener(Still(generator))
             return opening._replace(generator=still, mechanism=WatchedGradient(mechanism, sides))
-        assert isinstance(mechanism, TeacherVotes)
+        assert isinstance(mechanism, TeacherVotes | JointVotes)
         noise = NoNoise()
         mechanism.tape(1, noise)
         kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
         if canary:
-            generator, hints = Canary(codec.class_count, mechanism.judged), direction(sides)
+            kind_of = PanelCanary if joint else Canary
+            generator, hints = kind_of(codec.class_count, mechanism.judged), direction(sides)
         watched = Watched(mechanism, kind == "gaussian", scale, sides)
         return opening._replace(generator=Listener(generator), hints=hints, mechanism=watched)
 

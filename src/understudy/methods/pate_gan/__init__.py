@@ -10,6 +10,8 @@ Read in this order:
     private/mechanisms/teacher_votes.py     the answer and its price
     generator.py               student and generator, which see released answers only
     published.py, generator_published.py    Algorithm 1 as printed, whose guarantee is void
+    joint.py, generator_joint.py            votes as vectors: a round is one answer, a student in closed form
+    private/mechanisms/joint_votes.py       its answer and its price
     priced.py                  the same networks with rounds fixed beforehand, so that the guarantee holds
 """
 
@@ -19,6 +21,7 @@ from understudy.lazy import lazily
 
 _WHERE = {
     "PateGan": "understudy.methods.pate_gan.method",
+    "PateGanJoint": "understudy.methods.pate_gan.joint",
     "PateGanPriced": "understudy.methods.pate_gan.priced",
     "PateGanAsPublished": "understudy.methods.pate_gan.published",
 }

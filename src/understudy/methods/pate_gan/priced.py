@@ -10,7 +10,7 @@ rounds x n_S x batch answers has the price of its noise, whatever the votes were
     noise = "gaussian"    cheaper for thousands of answers
 
 With k teachers the noise on a vote share is sqrt(T) / (k mu), so the paper's thousands of answers cost it all that a vote could
-say (docs/pate-gan.md).
+say (docs/pate-gan.md); `pate-gan-joint` asks otherwise.
 """
 
 import math
