@@ -43,6 +43,8 @@ _SURFACE = {
     "load": "understudy.artifact",
     "evaluate": "understudy.evaluate",
     "Evaluation": "understudy.evaluate",
+    "publish": "understudy.published",
+    "Published": "understudy.published",
 }
 
 __all__ = ["__version__", *_SURFACE]

@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
     age = random.integers(20, 90, rows)
     frame = pd.DataFrame({"patient": who, "age": age, "hours": random.integers(0, 60, rows)})
     frame["ill"] = np.where(random.random(rows) < age / 120, "yes", "no")
-    for name in ("visits", "q1", "q2"):
+    for name in ("visits", "held-out", "q1", "q2"):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     (tmp_path / "visits.yaml").write_text(SCHEMA)
     monkeypatch.chdir(tmp_path)
@@ -68,3 +68,13 @@ def test_release_every_quarter(folder, capsys):
     said = capsys.readouterr().out
     totals = [float(found) for found in re.findall(r"together epsilon ([\d.]+) of 3", said)]
     assert len(totals) == 2 and totals[0] == pytest.approx(totals[1], rel=1e-3) and totals[1] < 1.01
+
+
+def test_publish_the_quality_with_the_table(folder, capsys):
+    steps = commands("how-to/publish-quality.md", "The commands")
+    assert len(steps) == 5
+    for words in steps:
+        run(words)
+    said = capsys.readouterr().out
+    assert "pairs of columns" in said and "published evaluation" in said
+    assert (folder / "quality/release.html").exists()

@@ -9,13 +9,16 @@ from understudy.questions import (
     Counts,
     Distances,
     MarginalChoice,
+    MeanDistances,
     ModelChoice,
     Products,
     Sums,
     class_counts,
 )
 from understudy.questions.distances import Blocks
+from understudy.questions.mean_distances import Expected
 from understudy.questions.row_maps import (
+    Binned,
     Constant,
     Cosines,
     Cuts,
@@ -24,7 +27,9 @@ from understudy.questions.row_maps import (
     Forest,
     Joined,
     Label,
+    Leaves,
     LengthCells,
+    Linear,
     LookUp,
     Magnitude,
     Minus,
@@ -86,6 +91,9 @@ STEPS = {
     Nearest: Nearest(Cosines((3, 4, 1), 3), CENTRES, np.asarray([0, 0, 1, 1])),
     LengthCells: LengthCells(Places(), np.linspace(0, 1, 6), 4.0),
     Forest: Forest((TREE, TREE)),
+    Leaves: Leaves((TREE, TREE)),
+    Linear: Linear(Places() * 3.0, RNG.normal(size=(2, WIDTH)), np.asarray([0.5, -1.0])),
+    Binned: Binned(Places(np.arange(3)) - 0.2, EDGES),
     Same: Same(Label(), Forest((TREE,))),
 }
 
@@ -94,6 +102,13 @@ SIZES = (CLASSES, 5, 5, 5, 3, 2)
 CLIQUES = [(1,), (0, 2), (3, 4), (0, 1, 5)]
 BLOCKS = Blocks.of(np.arange(15) // 4, RNG.random(15))
 KNOWN = (*(np.full([SIZES[node] for node in clique], number) for number, clique in enumerate(CLIQUES)), BLOCKS)
+MEANS = tuple(
+    tuple(
+        Expected.of(clique, RNG.random(np.prod([SIZES[node] for node in clique])) * 4, 3.3 * often)
+        for clique in CLIQUES
+    )
+    for often in range(3)
+)
 FAR = Places() * 3.0 - 1.0  # often longer than 1, so that clipping works
 SEEN = Joined((STEPS[OneHot] - 0.3, abs(STEPS[LookUp] - 0.5), Constant(np.asarray([0.1])))) / 3.0  # a function of cells
 
@@ -109,6 +124,8 @@ QUESTIONS = {
     "distances": Distances(MAP, SIZES, (*CLIQUES, (3, 4)), KNOWN, 2.0, ROWS_PER_UNIT),
     "shared distances": Distances(MAP, SIZES, (*CLIQUES, (3, 4)), KNOWN, 2.0, ROWS_PER_UNIT, share=True),
     "distances from blocks": Distances(MAP, SIZES, ((3, 4),), (BLOCKS,), 1.0, ROWS_PER_UNIT),
+    "mean distances": MeanDistances(MAP, SIZES, MEANS, 2.0, ROWS_PER_UNIT),
+    "shared mean distances": MeanDistances(MAP, SIZES, MEANS, 2.0, ROWS_PER_UNIT, share=True),
     "sums": Sums.by_class(FAR, CLASSES, 1.5),
     "averages": Sums.by_class(FAR, CLASSES, 1.5, average=True),
     "pooled sums": Sums(FAR, 1, 0.5),

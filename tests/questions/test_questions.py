@@ -15,11 +15,12 @@ from hypothesis.extra import numpy as hnp
 from understudy import questions
 from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan
 from understudy.private import Curator, PrivateTable, SeededNoise
-from understudy.private.answers import ANSWERS, choices, counts, distances, products, sums
+from understudy.private.answers import ANSWERS, choices, counts, distances, mean_distances, products, sums
 from understudy.private.blocks import Blocks as Private
 from understudy.private.passes import add_up
-from understudy.questions import Counts, Distances, MarginalChoice, ModelChoice, Sums
+from understudy.questions import Counts, Distances, MarginalChoice, MeanDistances, ModelChoice, Sums
 from understudy.questions.distances import FINE, Blocks
+from understudy.questions.mean_distances import Expected
 from understudy.questions.row_maps import Places
 from understudy.schema import Codec, Column, Schema
 
@@ -167,6 +168,49 @@ class NoiseForgotten(Distances):
     @property
     def deviation(self):
         return 1e-3
+
+
+class OneMean(MeanDistances):
+    """Mutant: the sensitivity of one mean for all groups."""
+
+    @property
+    def deviation(self):
+        return self.sigma * self.rows_per_unit
+
+
+class OneRowOfMeans(MeanDistances):
+    """Mutant: noise for one row where a unit may have several."""
+
+    @property
+    def deviation(self):
+        return self.sigma * math.sqrt(len(self.groups))
+
+
+class SumForMean(MeanDistances):
+    """Mutant: the group's sum is released with the noise of its mean."""
+
+
+def release_sums(question, total, noise):
+    return [
+        mean * len(group)
+        for mean, group in zip(mean_distances.release(question, total, noise), question.groups, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("kind", [MeanDistances, OneMean, OneRowOfMeans, SumForMean])
+def test_wrong_noise_of_mean_distances_is_caught_by_the_same_check(kind, monkeypatch):
+    """Marginals that are expected to be empty move furthest: every row away from them. The right question reaches its bound."""
+    rows, classes, units = np.full((3, WIDTH), 0.2, np.float32), np.zeros(3, np.int32), np.zeros(3, int)
+    right = QUESTIONS["mean distances"]
+    empty = tuple(tuple(Expected(one.clique, 0 * one.counts, 0) for one in group) for group in right.groups)
+    question = kind(right.cells, right.sizes, empty, right.sigma, right.rows_per_unit)
+    wrong = type("Wrong", (), {"start": mean_distances.start, "add": mean_distances.add, "release": release_sums})
+    monkeypatch.setitem(ANSWERS, kind, wrong if kind is SumForMean else mean_distances)
+    full, less = (exact(question, Private.of(rows[:n], classes[:n], units[:n])) for n in (3, 0))
+    answer = ANSWERS[kind]
+    apart = np.asarray(answer.release(question, full, Steady())) - np.asarray(answer.release(question, less, Steady()))
+    change = float(np.linalg.norm(apart)) / question.deviation * question.sigma
+    assert 0.99 < change <= 1.0 + 1e-9 if kind is MeanDistances else change > 1.5
 
 
 @pytest.mark.parametrize("kind", [BudgetsForgotten, OneDistance, NoiseForgotten])

@@ -90,7 +90,8 @@ def test_addresses_of_a_release_report_lie_in_the_public_part(case, parse):
 
 def test_a_release_view_holds_nothing_else(results):
     seen = release.view(node.read(results("adult"))).value
-    assert set(seen) == {"release", "header"} and set(seen["header"]) == {"certificate"}
+    assert set(seen) == {"release", "header", "published"} and set(seen["header"]) == {"certificate"}
+    assert seen["published"] is None, "nothing was paid for"
 
 
 def test_banners(results, parse):

@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from understudy.cli._output import AsJson, Overwrite, Quiet, options, show, writable_folder
+from understudy.cli._output import AsJson, Overwrite, Quiet, need, options, show, writable_folder
+from understudy.cli._publish import Price
+from understudy.cli._publish import publish as pay
+from understudy.cli._recipe import AccountFile
 from understudy.errors import UsageError
 from understudy.evaluate.result import Evaluation, Summary, Utility, WholeTable
 
@@ -52,6 +55,18 @@ def evaluate(
     image_shape: Annotated[
         str | None, typer.Option("--image-shape", help="Rows are pictures, e.g. 28x28: adds a CNN and a grid.")
     ] = None,
+    publish: Annotated[
+        bool,
+        typer.Option(
+            "--publish",
+            help="Only figures that may be published: with noise, paid for by the people of --real with --epsilon.",
+        ),
+    ] = False,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Budget of --publish.")] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="Failure probability of --publish. (default: 1e-05)")
+    ] = None,
+    account: AccountFile = None,
     seed: Annotated[int, typer.Option("--seed", help="Of subsamples, splits and models.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", help="Worker processes; 0: one per core.")] = 0,
     overwrite: Overwrite = False,
@@ -68,6 +83,14 @@ def evaluate(
         if path is not None and not path.is_file():
             raise UsageError(f"{option} {str(path)!r}: there is no such file")
     writable_folder(out, overwrite)
+    if publish:
+        refuse_unpaid(metrics=metrics, by=by, train=train, synthetic_test=synthetic_test, image_shape=image_shape)
+        price = Price(epsilon, delta, account)
+        people = need("--real", real, "published figures are about the people of a table")
+        pay(synthetic, people, schema, out, price, model_dir, _names(models), quiet=quiet, as_json=as_json)
+        return
+    if epsilon is not None or delta is not None or account is not None:
+        raise UsageError("--epsilon, --delta and --account are the price of --publish; add it, or leave them out")
     shape = parse_shape(image_shape)
 
     from understudy.schema import Schema
@@ -141,6 +164,16 @@ def save(result: Evaluation, out: Path, kind: str) -> list[Path]:
     if kind == "release":
         (out / report.FILES["internal"]).unlink(missing_ok=True)  # of an earlier result
     return [path, *report.write(path, out, kind)]
+
+
+def refuse_unpaid(**given: Any) -> None:
+    """Options of figures that --publish does not pay for."""
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise UsageError(
+                f"--{option}: --publish shows only what it pays for; leave --{option} out, or evaluate without it"
+            )
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | tuple[int, int, int] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from understudy.questions import row_maps as maps
 from understudy.questions.row_maps import Step
 
-WHOLE_ROWS = (maps.Scores, maps.Cosines, maps.Forest)
+WHOLE_ROWS = (maps.Scores, maps.Cosines, maps.Forest, maps.Leaves)
 Found = frozenset[int] | None  # None: the whole row
 
 

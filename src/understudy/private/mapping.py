@@ -237,6 +237,10 @@ def _length_cells(step: maps.LengthCells, block: Block, of: Applied) -> Array:
 
 
 def _forest(step: maps.Forest, block: Block, of: Applied) -> Array:
+    return np.asarray(_leaves(maps.Leaves(step.trees), block, of).argmax(axis=1)[:, None])
+
+
+def _leaves(step: maps.Leaves, block: Block, of: Applied) -> Array:
     rows, number = np.asarray(block.rows, np.float32), np.arange(len(block))
     total = np.zeros((len(block), step.trees[0].value.shape[1]))
     for tree in step.trees:
@@ -245,7 +249,29 @@ def _forest(step: maps.Forest, block: Block, of: Applied) -> Array:
             below = rows[number, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
             node = np.where(inner, np.where(below, tree.left[node], tree.right[node]), node)
         total += tree.value[node]
-    return np.asarray(total.argmax(axis=1)[:, None])
+    return total
+
+
+def _linear(step: maps.Linear, block: Block, of: Applied) -> Array:
+    """Each score added up by itself, strip by strip as in `row_lengths`: a product of matrices would round otherwise in other
+    blocks."""
+    numbers = of(step.of)
+    found = np.empty((len(block), len(step.bias)))
+    for k, (weights, bias) in enumerate(zip(step.weights, step.bias, strict=True)):
+        total = np.full(len(block), bias, np.float64)
+        for first in range(0, numbers.shape[1], STRIP):
+            strip = np.ascontiguousarray(numbers[:, first : first + STRIP] * weights[None, first : first + STRIP])
+            total += strip.sum(axis=1)
+        found[:, k] = total
+    return found
+
+
+def _binned(step: maps.Binned, block: Block, of: Applied) -> Array:
+    numbers = of(step.of)
+    found = np.empty((len(block), len(step.edges)), np.int32, order="F")
+    for j, edges in enumerate(step.edges):
+        found[:, j] = np.searchsorted(edges, numbers[:, j], side="right")
+    return found
 
 
 Pair = maps.Plus | maps.Minus | maps.Times | maps.Over
@@ -306,5 +332,8 @@ STEPS: dict[type[Step], CarryOut] = {
     maps.Nearest: _nearest,
     maps.LengthCells: _length_cells,
     maps.Forest: _forest,
+    maps.Leaves: _leaves,
+    maps.Linear: _linear,
+    maps.Binned: _binned,
     maps.Same: lambda step, block, of: (of(step.left) == of(step.right)).astype(np.float64),
 }

@@ -1,6 +1,6 @@
 """What may be asked across the wall: public values, no rows, no noise.
 
-A *single question* (`Counts`, `Distances`, `Sums`, `Products`, `MarginalChoice`, `ModelChoice`, `ColumnBounds`,
+A *single question* (`Counts`, `Distances`, `MeanDistances`, `Sums`, `Products`, `MarginalChoice`, `ModelChoice`, `ColumnBounds`,
 `ColumnCategories`, `ColumnKinds`) is a frozen value: row maps, groups, clipping, noise, and `event`, its price, with a docstring
 that proves its sensitivity. `curator.ask(purpose, question)` is the only door for them; `understudy.private.answers`
 has a file per question that adds up exact integers. The query types of conversations in rounds are in `rounds.py`.
@@ -12,12 +12,22 @@ from understudy.questions.choices import POINTS, MarginalChoice, ModelChoice
 from understudy.questions.counts import Clique, Counts, class_counts
 from understudy.questions.distances import Distances
 from understudy.questions.kinds import ColumnKinds
+from understudy.questions.mean_distances import MeanDistances
 from understudy.questions.products import Products
 from understudy.questions.row_maps import Step, describe, digest
 from understudy.questions.sums import Sums
 
 Question = (
-    Counts | Distances | Sums | Products | MarginalChoice | ModelChoice | ColumnBounds | ColumnCategories | ColumnKinds
+    Counts
+    | Distances
+    | MeanDistances
+    | Sums
+    | Products
+    | MarginalChoice
+    | ModelChoice
+    | ColumnBounds
+    | ColumnCategories
+    | ColumnKinds
 )
 
 __all__ = [
@@ -29,6 +39,7 @@ __all__ = [
     "Counts",
     "Distances",
     "MarginalChoice",
+    "MeanDistances",
     "ModelChoice",
     "Products",
     "Question",

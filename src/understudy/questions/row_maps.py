@@ -13,7 +13,8 @@ and refuses any other. A map can be printed, compared by `digest`, and sent else
     a normal score of a released cdf    Scores
     low frequencies of a picture        Cosines       the nearest centre         Nearest
     one-hot of a cell                   OneHot        cell of a vector's length  LengthCells
-    what a public forest predicts       Forest
+    what a public forest predicts       Forest        the values of its leaves   Leaves
+    scores of a public linear model     Linear        cells of numbers found     Binned
 
 Values are vectors: whole numbers (cells; -1 stands for a missing value) or numbers in double precision. Arithmetic is
 element by element and lengths are added up row by row, so a row's result does not depend on where it stands, to the
@@ -232,6 +233,30 @@ class Forest(Step):
     """The number of the class whose values, added up over the leaves that the row reaches, are largest."""
 
     trees: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves(Step):
+    """The values of the leaves that the row reaches, added up over the trees: scores of a forest or of boosted trees."""
+
+    trees: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Step):
+    """`weights[k] . x + bias[k]` of a vector x, for every k: the scores of a linear model, or a layer of a network."""
+
+    of: Step
+    weights: Array  # [scores, numbers]
+    bias: Array  # [scores]
+
+
+@dataclass(frozen=True, eq=False)
+class Binned(Step):
+    """The cell of every number of a vector: how many of its `edges` are at or below it. What is no number is in the last cell."""
+
+    of: Step
+    edges: tuple[Array, ...]  # rising, one array for each number
 
 
 @dataclass(frozen=True, eq=False)

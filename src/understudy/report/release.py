@@ -1,13 +1,16 @@
-"""The release report: certificate, schema and statistics of the synthetic table. Nothing computed from real rows.
+"""The release report: certificate, schema, statistics of the synthetic table, and figures that were paid for.
 
-`view` cuts those two parts out of the result before anything is drawn, and `render` receives only the cut: a real
-figure cannot reach the page because it is not there. Which columns are drawn, and in what order, depends on the
+Nothing else that was computed from real rows: `view` cuts these parts out of the result before anything is drawn, and `render`
+receives only the cut, so a figure that nobody paid for cannot reach the page because it is not there. Published figures
+(`understudy.published`) have noise and a price of their own; an ordinary evaluation has none.
+
+Which columns are drawn, and in what order, depends on the
 schema and on synthetic figures alone.
 
 Synthetic rows are public because, and only if, their generator was private: without a valid certificate the page
 turns red and says so.
 
-Guarantee: the page is a function of `release` and `header.certificate`; changing anything else in result.json leaves
+Guarantee: the page is a function of `release`, `published` and `header.certificate`; changing anything else in result.json leaves
 it byte for byte the same.
 """
 
@@ -30,7 +33,21 @@ from understudy.report.grids import image_grid
 from understudy.report.node import Element
 
 BANNER = "Release report: describes synthetic rows only. No figure on this page was computed from real rows."
+PAID = "Release report: synthetic rows, and figures on people's rows that have noise and were paid for. Nothing else."
 WARNING = "No valid certificate: the synthetic rows themselves may reveal real ones. Do not share."
+SHEETS = {False: "Release report: synthetic rows only", True: "Release report: synthetic rows and paid figures"}
+FOOT = (
+    "How well the synthetic rows stand in for real ones is not said here: any such figure would be "
+    "computed from real rows and is not private."
+)
+PAID_FOOT = "What was not paid for is not here: any other figure on real rows would not be private."
+MEASURES = {
+    "one-way": "single columns",
+    "two-way": "pairs of columns",
+    "three-way": "three columns",
+    "association": "associations",
+    "query": "counting queries",
+}
 REMARKS = {"missing": "may be missing", "other": "unknown values become “other”"}
 
 _fill = functools.partial(page.fill, "release")
@@ -42,6 +59,7 @@ def view(root: Element) -> Element:
         {
             "release": root["release"].value,
             "header": {"certificate": root["header"]["certificate"].value},
+            "published": root.get("published").value,
         }
     )
 
@@ -54,39 +72,46 @@ def refusal(root: Element) -> str:
         return "nothing says which model made these rows; evaluate with --model-dir the files that 'understudy sample' wrote"
     if not certificate.holds(root["header"]["certificate"]):
         return "the model has no valid certificate"
+    if why := root.get("published").get("void_reason").text:
+        return f"the published figures have no valid guarantee ({why})"
     return ""
 
 
 def render(root: Element) -> str:
     """The whole page from the root of a result, of which it sees the public parts only."""
     seen = view(root)
-    release, stated = seen["release"], seen["header"]["certificate"]
+    release, stated, paid = seen["release"], seen["header"]["certificate"], seen["published"]
     safe = certificate.holds(stated)
     label = release["schema"].get("label")
     shown = label.get("column") if isinstance(label.value, dict) else label
     return page.page(
         title="About this synthetic table",
-        banner=BANNER if safe else WARNING,
+        banner=(PAID if paid else BANNER) if safe else WARNING,
         red=not safe,
-        sheet="Release report: synthetic rows only" if safe else "NO VALID CERTIFICATE: DO NOT SHARE",
+        sheet=(SHEETS[bool(paid)]) if safe else "NO VALID CERTIFICATE: DO NOT SHARE",
         lead=_fill("lead", release=release, label=shown, certificate=certificate.short(stated)),
         sections=(
             ("certificate", "Certificate", certificate.face(stated)),
+            ("published", "How well it stands in", _published(paid)),
             ("images", "Images", _images(release["grid_png"])),
             ("columns", "Columns", _columns(list(release["columns"]))),
             ("pairs", "Columns together", _pairs(release)),
             ("rules", "Rules of the schema", violations(release["violations"])),
             ("schema", "Schema", _schema(release["schema"].get("columns"))),
         ),
-        foot=(
-            "How well the synthetic rows stand in for real ones is not said here: any such figure would be "
-            "computed from real rows and is not private."
-        ),
+        foot=PAID_FOOT if paid else FOOT,
     )
 
 
 def _images(png: Element) -> Markup:
     return _fill("images", drawing=image_grid("Grid of synthetic images", png.text)) if png else Markup()
+
+
+def _published(paid: Element) -> Markup:
+    """Figures with intervals and their price; nothing where none were paid for."""
+    if not paid:
+        return Markup()
+    return _fill("published", paid=paid, titles=MEASURES)
 
 
 def _columns(everyone: list[Element]) -> Markup:

@@ -10,7 +10,18 @@ Sums of integers are the same in any order, so neither the cut into blocks nor t
 
 from types import ModuleType
 
-from understudy.private.answers import bounds, categories, choices, counts, distances, kinds, models, products, sums
+from understudy.private.answers import (
+    bounds,
+    categories,
+    choices,
+    counts,
+    distances,
+    kinds,
+    mean_distances,
+    models,
+    products,
+    sums,
+)
 from understudy.questions import (
     ColumnBounds,
     ColumnCategories,
@@ -18,6 +29,7 @@ from understudy.questions import (
     Counts,
     Distances,
     MarginalChoice,
+    MeanDistances,
     ModelChoice,
     Products,
     Sums,
@@ -27,6 +39,7 @@ from understudy.questions import (
 ANSWERS: dict[type, ModuleType] = {
     Counts: counts,
     Distances: distances,
+    MeanDistances: mean_distances,
     Sums: sums,
     Products: products,
     MarginalChoice: choices,

@@ -1,0 +1,40 @@
+"""An evaluation that may be published: how good a stand-in is, computed from people's rows with noise and paid for.
+
+    us.publish(["stand-in.csv"], "held-out.csv", schema, epsilon=0.2)
+
+Three Gaussian answers about the people of one table, the training people or, better, others:
+
+    people             how many there are
+    mean distances     means over columns, pairs, triples, associations and counting queries
+    score tables       class by binned score of models that learned from the stand-in: AUROC and calibration
+
+Everything else is public: bins, models, queries and reference rows come from the schema and the stand-in. Several stand-ins
+are measured in the same answers, so that choosing one by these figures, or publishing all of them, costs nothing more.
+
+Read in this order:
+
+    run.py         the plan, the account, the three questions
+    measures.py    what marginals are compared with
+    judges.py      models that learned from the stand-in, as row maps
+    intervals.py   figures and their intervals from what was released
+    result.py      what may be published
+    document.py    the file that a release report is drawn from
+"""
+
+from typing import Any
+
+from understudy.lazy import lazily
+
+_WHERE = {
+    "publish": "understudy.published.run",
+    "plan": "understudy.published.run",
+    "Published": "understudy.published.result",
+    "document": "understudy.published.document",
+    "people_needed": "understudy.published.intervals",
+}
+
+__all__ = [*_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    return lazily(__name__, _WHERE, name)
