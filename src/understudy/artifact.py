@@ -300,7 +300,9 @@ def load(folder: str | Path) -> Model:
         raise UsageError(f"{str(path)!r} is damaged: {type(error).__name__} while reading {error}") from None
 
 
-def assemble(document: Any, arrays: Mapping[str, np.ndarray], plan: Any, ledger: Any, path: Path) -> Model:
+def assemble(
+    document: Any, arrays: Mapping[str, np.ndarray], plan: Mapping[str, Any], ledger: Mapping[str, Any], path: Path
+) -> Model:
     """A model from the parts of its folder; UsageError where they do not fit together."""
     resolved = Schema.from_dict(document["resolved"])
     codec = codec_of(resolved, document["conditional"])
@@ -393,7 +395,7 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: object) -> None:
     """A JSON file, written whole or not at all."""
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 

@@ -1,17 +1,17 @@
 """The shortest way: `us.fit(data, schema, epsilon=1.0)`. The method is the adviser's unless you name one."""
 
 from pathlib import Path
-from typing import Any
 
 from understudy import adviser
 from understudy.engine import Engine
 from understudy.errors import UsageError
+from understudy.estimator import Estimator
 from understudy.methods.registry import method as method_of
 from understudy.schema import Schema
 
 
 def fit(
-    data: Any,
+    data: object,
     schema: Schema | str | Path,
     *,
     epsilon: float = 1.0,
@@ -22,8 +22,8 @@ def fit(
     force: bool = False,
     out: str | Path | None = None,
     engine: str | Engine | None = None,
-    **options: Any,
-) -> Any:
+    **options: object,
+) -> Estimator:
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
 
     `method="auto"` takes the adviser's choice, from public facts alone; `rows` is a public guess of how many there are, for
@@ -36,4 +36,5 @@ def fit(
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
-    return kind(epsilon=epsilon, delta=delta, seed=seed, **options).fit(data, known, out=out, engine=engine)
+    estimator: Estimator = kind(epsilon=epsilon, delta=delta, seed=seed, **options)
+    return estimator.fit(data, known, out=out, engine=engine)

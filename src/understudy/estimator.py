@@ -14,6 +14,7 @@ import pandas as pd
 from understudy.account import Payer
 from understudy.accounting import Certificate, Plan
 from understudy.artifact import Model
+from understudy.condition import Where
 from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.fit import fit
@@ -33,7 +34,7 @@ class Estimator(Recipe):
 
     def fit(
         self,
-        data: Any,
+        data: object,
         schema: Schema,
         *,
         progress: Callable[[dict[str, Any]], None] | None = None,
@@ -82,7 +83,7 @@ class Estimator(Recipe):
         """Figures of every round, computed from released values only."""
         return self.fitted.history
 
-    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Any = None) -> Any:
+    def sample(self, rows: int | None = None, *, seed: int | None = None, where: Where = None) -> Any:
         """A stand-in as a pandas frame, or as a polars one if it was fitted on polars."""
         model = self.fitted
         if getattr(self, "polars_", False):
@@ -90,12 +91,12 @@ class Estimator(Recipe):
         return model.sample(rows, seed=seed, where=where)
 
     def sample_batches(
-        self, rows: int, batch: int = 65_536, *, seed: int | None = None, where: Any = None
+        self, rows: int, batch: int = 65_536, *, seed: int | None = None, where: Where = None
     ) -> Iterator[pd.DataFrame]:
         """The same in batches."""
         return self.fitted.sample_batches(rows, batch, seed=seed, where=where)
 
-    def fit_sample(self, data: Any, schema: Schema, rows: int | None = None) -> Any:
+    def fit_sample(self, data: object, schema: Schema, rows: int | None = None) -> Any:
         """Fit, then sample: by default as many rows as were released."""
         return self.fit(data, schema).sample(rows)
 

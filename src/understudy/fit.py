@@ -336,7 +336,7 @@ def first_state(generator: Generator, key: PRNGKeyArray, hints: Any) -> State:
     return strongly_typed(jax.jit(generator.init)(key, as_arrays(hints)))
 
 
-def public_key(seed: int) -> Any:
+def public_key(seed: int) -> PRNGKeyArray:
     """Key of public randomness: initial weights, latent noise. XLA's own generator compiles and runs faster than Threefry."""
     return jax.random.key(folded(seed), impl="rbg")
 

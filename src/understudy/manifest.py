@@ -11,7 +11,6 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from understudy.accounting.certificate import Certificate, verify
 from understudy.errors import UsageError
@@ -80,7 +79,7 @@ def read(file: str | Path) -> Manifest:
     """The manifest beside a file. UsageError if there is none, or none of ours."""
     place = path_of(file)
     try:
-        found: Any = json.loads(place.read_text(encoding="utf-8"))
+        found = json.loads(place.read_text(encoding="utf-8"))
         if found["format"] != FORMAT:
             raise UsageError(f"{str(place)!r} is not a manifest of this version")
         return Manifest(**found)

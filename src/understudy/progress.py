@@ -10,7 +10,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 LOG_SECONDS = float(os.environ.get("UNDERSTUDY_LOG_SECONDS", "10"))  # the local page asks for more
 WORDS = {
@@ -49,8 +52,8 @@ class FitProgress:
 
     def __init__(self, epsilon: float, quiet: bool = False) -> None:
         self.epsilon, self.quiet = epsilon, quiet
-        self._display: Any = None
-        self._task: Any = None
+        self._display: Progress | None = None
+        self._task: TaskID | None = None
         self._stage = ""
         self._spent = 0.0
         self._log = _Log()
@@ -82,7 +85,7 @@ class FitProgress:
             self._stage = stage
             self._log.line(stage, done, total, f", {price}")
             return
-        if stage != self._stage:
+        if self._task is None or stage != self._stage:
             if self._task is not None:
                 self._display.remove_task(self._task)
             self._task, self._stage = self._display.add_task(stage, total=total, spent=price), stage
@@ -113,7 +116,7 @@ def watched() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _display() -> Any:
+def _display() -> "Progress":
     from rich.console import Console
     from rich.progress import (
         BarColumn,

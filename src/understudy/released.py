@@ -28,7 +28,7 @@ class Released:
     deviation: np.ndarray  # of the noise: one number, or one for each cell
 
     @classmethod
-    def of(cls, nodes: Sequence[int], names: Sequence[str], values: Any, deviation: Any) -> "Released":
+    def of(cls, nodes: Sequence[int], names: Sequence[str], values: object, deviation: object) -> "Released":
         """`names[j]` is the column of node j."""
         own = tuple(int(node) for node in nodes)
         kept = np.asarray(values, np.float64), np.asarray(deviation, np.float64)

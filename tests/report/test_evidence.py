@@ -91,6 +91,22 @@ def written(place):  # noqa: F811
     return place / "evidence"
 
 
+def test_limits_are_rounded_up_everywhere(written):
+    """The reviewers' page said 7.3 % where the limit was 7.39 %."""
+    stated = json.loads((written.parent / "model" / "certificate.json").read_text())["attacker"]
+    text = (written / "reviewers.md").read_text()
+    said = [float(found) for found in re.findall(r"([\d.]+) % at [\d.]+%? false alarms", text)]
+    limits = [rate for key, rate in stated.items() if key.startswith("at_")]
+    assert len(said) == len(limits) and all(100 * limit <= shown for limit, shown in zip(limits, said, strict=True))
+
+
+def test_a_bound_that_rests_on_delta_says_so():
+    claim = {"epsilon": 1.0, "unit": "one row"}
+    certificate = {"mu": None, "schema": {}, "not_covered": []}
+    for delta, word in ((1e-5, True), (1e-9, False)):
+        assert ("choose it well below" in risks.page(certificate | {"claim": claim | {"delta": delta}})) is word
+
+
 def test_every_layer_is_answered(written):
     text = (written / "sp800-226.md").read_text()
     layers = ("The claim", "Algorithms", "Correctness", "Utility and bias", "Trust model", "Security", "Not covered")
@@ -99,6 +115,7 @@ def test_every_layer_is_answered(written):
     assert "one row" in (written / "model-card.md").read_text()
     assert "| amount | continuous | 0 to 100 |" in (written / "data-card.md").read_text()
     assert "found at most" not in (written / "reviewers.md").read_text()
+    assert re.search(r"\*\*Drawn on\*\*: 20\d\d-\d\d-\d\d\n", (written / "data-card.md").read_text())
     assert registry_problems(yaml.safe_load((written / "registry.yaml").read_text())) == []
 
 

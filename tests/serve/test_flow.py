@@ -198,3 +198,23 @@ def test_reports_of_other_rows_are_not_offered(visitor, folder, monkeypatch):
     os.utime(folder / "people.evaluation" / "release.html")
     os.utime(folder / "people.synthetic.csv", (1, 1))
     assert "/report/release" in visitor.client.get("/look", params=TABLE).text
+
+
+def test_held_out_rows_are_files_with_the_same_columns(folder):
+    from understudy.serve.describe import held_out
+
+    table = folder / "people.csv"
+    header = table.read_text().splitlines()[0]
+    for name, text, fits in (("a.csv", header, True), ("b.csv", "x,y", False), ("people.synthetic.csv", header, False),
+                             ("c.csv", "", False)):  # fmt: skip
+        (folder / name).write_text(text + "\n")
+        assert held_out(folder / name, table) is fits, name
+    assert not held_out(table, table)
+
+
+def test_a_stopped_fit_can_be_resumed_and_nothing_else(visitor, folder, monkeypatch):
+    """Beside "Resume" stood a button that was always refused."""
+    visitor.post("/plan/save", TABLE | {"method": "independent"})
+    monkeypatch.setattr("understudy.serve.site._left", lambda work, delta: (True, 0.5))
+    html = visitor.client.get("/fit", params=TABLE).text
+    assert "Resume" in html and "Start the fit" not in html and "move that folder away" in html

@@ -49,7 +49,7 @@ def flatten(events: dpa.DpEvent | Iterable[dpa.DpEvent]) -> dict[dpa.DpEvent, in
     return counts
 
 
-def _add(counts: dict[dpa.DpEvent, int], event: Any, times: int) -> None:
+def _add(counts: dict[dpa.DpEvent, int], event: object, times: int) -> None:
     if isinstance(event, dpa.SelfComposedDpEvent):
         _check_count(event.count)
         _add(counts, event.event, times * int(event.count))

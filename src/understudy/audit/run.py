@@ -85,7 +85,7 @@ def run_audit(
     threats: Sequence[str] = ("black-box",),
     attacks: Sequence[str] = ("querybased",),
     target: str | Pair = "worst-case",
-    data: Any = None,
+    data: object = None,
     schema: Schema | None = None,
     row: int | str | None = None,
     runs: int = 2000,
@@ -182,7 +182,7 @@ def run_audit(
 
 
 # -- what is audited ------------------------------------------------------------------------------------------------------
-def make_pair(target: str, data: Any, schema: Schema | None, row: int | str | None) -> Pair:
+def make_pair(target: str, data: object, schema: Schema | None, row: int | str | None) -> Pair:
     """The pair of neighbouring tables: made up, or the user's table with and without one unit."""
     if target != RECORD:
         return made_up(target)

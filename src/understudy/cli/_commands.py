@@ -7,6 +7,7 @@ A line here whose file is absent is not offered, so a part can be left out of an
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Annotated, Any, cast
 
 import typer
@@ -69,7 +70,7 @@ def load(name: str) -> Any:
     return loaded
 
 
-def _function(module: Any, file: str, name: str) -> Callable[..., Any]:
+def _function(module: ModuleType, file: str, name: str) -> Callable[..., Any]:
     for candidate in (file, name, "main"):
         if callable(found := getattr(module, candidate, None)):
             return cast("Callable[..., Any]", found)

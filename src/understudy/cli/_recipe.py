@@ -5,12 +5,17 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
 from understudy.cli._output import need, number, options, read_config, settings
 from understudy.errors import UsageError
+
+if TYPE_CHECKING:
+    from understudy.adviser import Advice
+    from understudy.estimator import Estimator
+    from understudy.schema import Schema
 
 DEFAULT_METHOD = "auto"
 DEFAULT_DELTA = 1e-5
@@ -109,7 +114,7 @@ def request(
     """Merge flags and file; the flag wins. `schema_is`: how the command at hand calls its schema."""
     file = read_config(config)
 
-    def pick(name: str, flag: Any, default: Any = None) -> Any:
+    def pick(name: str, flag: object, default: object = None) -> Any:
         if flag is not None:
             return flag
         found = file.get(name)
@@ -134,7 +139,7 @@ def request(
     )
 
 
-def resolve(wanted: Request, schema: Any, use: str = "everything") -> tuple[Request, Any]:
+def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple[Request, "Advice | None"]:
     """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
     Who names a method is not advised: the request is as it was, and the advice None.
@@ -147,7 +152,7 @@ def resolve(wanted: Request, schema: Any, use: str = "everything") -> tuple[Requ
     return replace(wanted, method=advice.method), advice
 
 
-def estimator(wanted: Request) -> Any:
+def estimator(wanted: Request) -> "Estimator":
     """The estimator of a request. Unknown options are refused by name, with the nearest one that exists."""
     import understudy as us
     from understudy.methods.registry import check_names
@@ -159,13 +164,14 @@ def estimator(wanted: Request) -> Any:
     hints = get_type_hints(kind)
     for name, value in wanted.options.items():
         check_type(name, value, hints.get(name, Any))
-    return kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)
+    made: Estimator = kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)
+    return made
 
 
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}
 
 
-def check_type(name: str, value: object, hint: Any) -> None:
+def check_type(name: str, value: object, hint: object) -> None:
     """Refuse a value that the option's annotation does not admit, in words. Ranges are the method's own business."""
     choices: list[str] = []
     for part in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,6 +13,10 @@ from understudy.cli._output import AsJson, EngineName, Overwrite, Quiet, need, o
 from understudy.cli._recipe import DEFAULT_DELTA, Setting
 from understudy.errors import UsageError
 from understudy.progress import bar
+
+if TYPE_CHECKING:
+    from understudy.audit.trace import Trace
+    from understudy.schema import Schema
 
 
 class Group(TyperGroup):
@@ -210,7 +214,7 @@ def default_threats(attacks: list[str]) -> list[str]:
     return list(dict.fromkeys(weakest(attack(name).needs) for name in attacks))
 
 
-def load_schema(path: Path) -> Any:
+def load_schema(path: Path) -> "Schema":
     """Read a schema file; the import waits until it is needed."""
     from understudy.schema import Schema
 
@@ -355,7 +359,7 @@ def trace(
         raise typer.Exit(1)
 
 
-def write_trace(found: Any, out: Path) -> list[Path]:
+def write_trace(found: "Trace", out: Path) -> list[Path]:
     """Write `trace.json` and its page."""
     import json
 
@@ -366,7 +370,7 @@ def write_trace(found: Any, out: Path) -> list[Path]:
     return [path, trace_page.write(path, out / "trace.html")]
 
 
-def trace_text(found: Any, files: list[Path], seconds: float) -> str:
+def trace_text(found: "Trace", files: list[Path], seconds: float) -> str:
     """The checks of a trace as lines for the terminal."""
     lines = ["research on public data: this shows what the wall is there to hide", ""]
     lines += [

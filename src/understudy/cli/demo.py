@@ -2,12 +2,15 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from understudy.cli._output import AsJson, show
 from understudy.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 app = typer.Typer()
 
@@ -81,7 +84,7 @@ def _step(words: list[str], as_json: bool) -> None:
         typer.echo()
 
 
-def _compare(model: Path, train: Any, test: Any, synthetic: Path) -> dict[str, object]:
+def _compare(model: Path, train: "pd.DataFrame", test: "pd.DataFrame", synthetic: Path) -> dict[str, object]:
     """Train on real and on synthetic rows, test on persons that were held out."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
@@ -93,7 +96,7 @@ def _compare(model: Path, train: Any, test: Any, synthetic: Path) -> dict[str, o
     codec, unit = loaded.codec, loaded.schema.unit
     held_out = codec.encode(test)
 
-    def area(frame: Any) -> float:
+    def area(frame: object) -> float:
         rows = codec.encode(frame)
         if len(set(rows.classes.tolist())) < 2:
             return 0.5  # one class only: such rows teach nothing

@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,11 @@ from understudy.cli._publish import publish as pay
 from understudy.cli._recipe import AccountFile
 from understudy.errors import UsageError
 from understudy.evaluate.result import Evaluation, Summary, Utility, WholeTable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from understudy.schema import Schema
 
 app = typer.Typer()
 
@@ -140,7 +145,7 @@ def evaluate(
         raise typer.Exit(1)
 
 
-def only_release(synthetic: list[Path], schema: Any, model: Path | None, unused: list[str]) -> Evaluation:
+def only_release(synthetic: list[Path], schema: "Schema", model: Path | None, unused: list[str]) -> Evaluation:
     """Without real rows: the synthetic ones described, nothing compared."""
     if unused:
         raise UsageError(f"{unused[0]} compares with real rows; name held-out ones with --real")
@@ -270,8 +275,8 @@ class _Progress:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
-        self.display: Any = None
-        self.task: Any = None
+        self.display: Progress | None = None
+        self.task: TaskID | None = None
         self.last = float("-inf")
 
     def __enter__(self) -> "_Progress":
@@ -287,11 +292,11 @@ class _Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.task is not None:
+        if self.display is not None and self.task is not None:
             self.display.stop()
 
     def __call__(self, done: int, total: int, label: str) -> None:
-        if self.task is not None:
+        if self.display is not None and self.task is not None:
             self.display.update(self.task, completed=done, total=total, description=label)
         elif not self.quiet and (time.monotonic() - self.last > _LOG_SECONDS or done == total):
             self.last = time.monotonic()

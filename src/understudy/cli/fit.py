@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,11 @@ from understudy.cli._recipe import (
 from understudy.errors import UsageError
 from understudy.people import People
 from understudy.progress import FitProgress
+
+if TYPE_CHECKING:
+    from understudy.adviser import Advice
+    from understudy.estimator import Estimator
+    from understudy.schema import Schema
 
 app = typer.Typer()
 UNUSED = 1.0
@@ -127,7 +132,7 @@ def fit(
         show(summary(model, target, seconds), lambda: _text(model, target, seconds), as_json)
 
 
-def advise(schema: Any, wanted: Request, use: str) -> Any:
+def advise(schema: "Schema", wanted: Request, use: str) -> "Advice":
     """What to expect of a method that was named."""
     from understudy import adviser
 
@@ -136,7 +141,7 @@ def advise(schema: Any, wanted: Request, use: str) -> Any:
     )
 
 
-def verdict(advice: Any, force: bool, quiet: bool) -> None:
+def verdict(advice: "Advice", force: bool, quiet: bool) -> None:
     """One line before anything is spent; where nothing useful can come of it, a refusal that --force overrules."""
     if advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; add --force to fit all the same")
@@ -144,7 +149,7 @@ def verdict(advice: Any, force: bool, quiet: bool) -> None:
         typer.echo(f"{advice.method}: {advice.expect}", err=True)
 
 
-def check_consent(model: Any, not_private: bool) -> None:
+def check_consent(model: "Estimator", not_private: bool) -> None:
     """A method without privacy runs only for those who say that they know."""
     if not model.private and not not_private:
         raise UsageError(
@@ -166,7 +171,7 @@ def checkpoint_of(target: Path) -> Path:
     return target.with_name(target.name + ".checkpoint")
 
 
-def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
+def summary(model: "Estimator", target: Path, seconds: float) -> dict[str, Any]:
     """Public figures only: nothing here was read from rows except through a paid release."""
     from understudy import estimates
 
@@ -186,7 +191,7 @@ def summary(model: Any, target: Path, seconds: float) -> dict[str, Any]:
     } | ({"report": dict(model.fitted.report)} if model.fitted.report else {})
 
 
-def _text(model: Any, target: Path, seconds: float) -> str:
+def _text(model: "Estimator", target: Path, seconds: float) -> str:
     from understudy import estimates
 
     plan = model.fitted.plan

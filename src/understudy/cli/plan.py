@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -26,6 +26,7 @@ from understudy.cli._recipe import (
 
 if TYPE_CHECKING:
     from understudy.accounting.plan import Plan
+    from understudy.adviser import Advice
 
 app = typer.Typer()
 
@@ -78,7 +79,7 @@ def next_command(wanted: Request, pairs: Sequence[str], config: Path | None) -> 
     return shlex.join(["understudy", "fit", *words, *(word for pair in pairs for word in ("--set", pair))])
 
 
-def recommendation(advice: Any) -> list[RenderableType]:
+def recommendation(advice: "Advice | None") -> list[RenderableType]:
     """Which method the adviser took and why, where it was asked."""
     if advice is None:
         return []

@@ -12,7 +12,7 @@ import functools
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from understudy.evaluate.result import Images, Summary
 from understudy.evaluate.settings import Target
 from understudy.evaluate.table import Table, evaluated, is_discrete
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    import equinox as eqx
+    from jax import Array
+
+    from understudy.artifact import Model
 
 EPOCHS, BATCH, RATE, DROPOUT = 5, 128, 1e-3, 0.25
 GRID_COLUMNS = 10
@@ -108,7 +114,7 @@ def grid(images: np.ndarray, classes: np.ndarray, count: int, columns: int = GRI
     return base64.b64encode(png(sheet)).decode("ascii")
 
 
-def sample_grid(model: Any, rows: int, seed: int | None, where: Where) -> tuple[int, bytes]:
+def sample_grid(model: "Model", rows: int, seed: int | None, where: Where) -> tuple[int, bytes]:
     """A PNG of images drawn from a fitted model, one class a row, as many columns as `rows` fills; and how many there are."""
     schema = model.resolved
     pictures = [column for column in schema.columns if column.kind == "image"]
@@ -120,7 +126,7 @@ def sample_grid(model: Any, rows: int, seed: int | None, where: Where) -> tuple[
         raise UsageError(f"rows={rows} is less than one image for each of {len(labels)} classes")
     columns, tiles, drawn = rows // len(labels), [], []
     for number, value in enumerate(labels):
-        condition = None if value is None else {schema.label: value}
+        condition = None if value is None or schema.label is None else {schema.label: value}
         frame = model.sample(columns, seed=None if seed is None else seed + number, where=condition)
         tiles.append(np.stack(frame[pictures[0].name].to_list()).reshape(-1, *pictures[0].shape) / 255.0)
         drawn += [number] * columns
@@ -229,11 +235,11 @@ def _programs() -> tuple[Any, Any, Any]:
     return step, predict, optimiser
 
 
-def _flat(values: Any) -> Any:
+def _flat(values: "Array") -> "Array":
     return values.reshape(-1)
 
 
-def _network(channels: int, height: int, width: int, classes: int, key: Any) -> Any:
+def _network(channels: int, height: int, width: int, classes: int, key: "Array") -> "eqx.nn.Sequential":
     import equinox as eqx
     import jax
 

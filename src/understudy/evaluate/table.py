@@ -60,7 +60,7 @@ def categories(column: Column) -> tuple[Any, ...]:
     return tuple(v for v in column.outcomes if v is not None)
 
 
-def prepare(source: Any, schema: Schema) -> Table:
+def prepare(source: object, schema: Schema) -> Table:
     """A frame or file as the fit reads it; a column that a pandas frame lacks is all missing."""
     wanted = evaluated(schema)
     absent = _absent(source, wanted)
@@ -77,7 +77,7 @@ def prepare(source: Any, schema: Schema) -> Table:
     return Table(rows=count, values=values, absent=absent)
 
 
-def keys(source: Any, schema: Schema, columns: Sequence[Column]) -> list[str]:
+def keys(source: object, schema: Schema, columns: Sequence[Column]) -> list[str]:
     """The categories that some columns hold, column by column in the order of their text."""
     absent = _absent(source, columns)
     present = [column for column in columns if column.name not in absent]
@@ -97,7 +97,7 @@ def codes(rows: Rows, column: Column) -> np.ndarray:
     return found
 
 
-def _absent(source: Any, columns: Sequence[Column]) -> tuple[str, ...]:
+def _absent(source: object, columns: Sequence[Column]) -> tuple[str, ...]:
     if not isinstance(source, pd.DataFrame):
         return ()
     names = {str(name) for name in source.columns}

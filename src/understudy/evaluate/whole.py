@@ -12,7 +12,6 @@ are drawn once, with the seed of the evaluation.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -78,11 +77,11 @@ class _Counted:
 
 
 def whole_table(
-    real: Any,
-    synthetic: Any,
+    real: object,
+    synthetic: object,
     schema: Schema,
     *,
-    held_out: Any = None,
+    held_out: object = None,
     stable: str | None = None,
     boosted: bool = True,
     seed: int = 0,

@@ -38,6 +38,7 @@ def data_card(certificate: Mapping[str, Any], made: Manifest | None) -> str:
         lines += [
             f"- **File**: `{made.file}`, {made.rows:,} rows, SHA-256 `{made.sha256}`, made by model `{made.model}`"
         ]
+        lines += [f"- **Drawn on**: {made.made}"] if made.made else []
         lines += [f"- **Drawn under the condition**: {cell(made.where)}"] if made.where else []
     lines += [
         "- **What**: synthetic rows drawn from a generator with a differential-privacy guarantee; no row is a person",
@@ -54,11 +55,15 @@ def data_card(certificate: Mapping[str, Any], made: Manifest | None) -> str:
 
 def _range(entry: Mapping[str, Any]) -> str:
     if "lower" in entry:
-        return f"{entry['lower']} to {entry['upper']}"
+        return " to ".join(_short(entry[side]) for side in ("lower", "upper"))
     listed = entry.get("categories")
     if isinstance(listed, list):
         return ", ".join(map(str, listed[:12])) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")
     return ""
+
+
+def _short(bound: object) -> str:
+    return f"{bound:.6g}" if isinstance(bound, float) else str(bound)
 
 
 def _version(certificate: Mapping[str, Any]) -> str:

@@ -8,6 +8,8 @@ and what it does not cover; what only the holder knows says FILL IN.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from understudy.evidence.risks import percent
+
 FILL = "FILL IN"
 Rows = Sequence[tuple[str, str]]
 
@@ -62,7 +64,7 @@ def reviewers(certificate: Mapping[str, Any]) -> str:
     """Questions and answers for people who decide, and are no experts."""
     claim, attacker = certificate["claim"], certificate["attacker"]
     rates = [(key.split("_")[1], rate) for key, rate in attacker.items() if key.startswith("at_")]
-    gain = " and ".join(f"{rate:.1%} at {alarms} false alarms" for alarms, rate in rates)
+    gain = " and ".join(f"{percent(rate)} at {alarms} false alarms" for alarms, rate in rates)
     remarks = "; ".join(certificate["notes"]) or "none"
     answers: dict[str, Rows] = {
         "What is released": (

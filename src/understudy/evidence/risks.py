@@ -17,13 +17,14 @@ others (smoking causes disease) is not limited, because it would be learned with
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from understudy.accounting.attacker import best_true_positive_rate, best_true_positive_rate_gaussian
 
 ALARMS = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)
+LARGE = 0.01  # units times delta from which on the bound on singling out needs a word
 NEGLIGIBLE = 1e-6  # expected number of units that a very specific predicate fits
 
 
@@ -64,10 +65,11 @@ def page(certificate: Mapping[str, Any]) -> str:
         f"{NEGLIGIBLE:g} units of such a table on average isolates one with a chance of at most",
         "",
         *(
-            f"- {_percent(isolation(epsilon, delta, NEGLIGIBLE, size))} in a table of {size:,} units"
+            f"- {percent(isolation(epsilon, delta, NEGLIGIBLE, size))} in a table of {size:,} units"
             + ("" if rows else " (the number of units is not public)")
             for size in sizes
         ),
+        *_weak(delta, sizes),
         "",
         "against about one in a million without the release. Vaguer descriptions isolate by chance, with or without it.",
         "",
@@ -77,7 +79,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "",
         "| false alarms | found at most | found by guessing |",
         "| --- | --- | --- |",
-        *(f"| {alarms:.1%} | {_percent(power(certificate, alarms))} | {alarms:.1%} |" for alarms in ALARMS),
+        *(f"| {alarms:.1%} | {percent(power(certificate, alarms))} | {alarms:.1%} |" for alarms in ALARMS),
         "",
         f"The odds that a unit is in the table grow by a factor of at most {math.exp(min(epsilon, 700.0)):.3g}.",
         "",
@@ -87,7 +89,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "",
         "| chance without the unit | at most with it |",
         "| --- | --- |",
-        *(f"| {prior:.0%} | {_percent(guess(epsilon, delta, prior))} |" for prior in PRIORS),
+        *(f"| {prior:.0%} | {percent(guess(epsilon, delta, prior))} |" for prior in PRIORS),
         "",
         "What is true of people in general can be learned, and is learned without the unit as well: no useful release",
         "prevents it, and the guarantee does not claim to.",
@@ -102,6 +104,17 @@ def page(certificate: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _percent(rate: float) -> str:
+def _weak(delta: float, sizes: Sequence[int]) -> list[str]:
+    """Where delta, not epsilon, decides the bound, the reader must know why it is so large."""
+    if all(delta * size < LARGE for size in sizes):
+        return []
+    return [
+        "",
+        f"These figures are units times delta ({delta:g}), the worst that a promise of this form allows; the noise does better. "
+        "They fall with delta: choose it well below 1 / the number of units.",
+    ]
+
+
+def percent(rate: float) -> str:
     """Rounded up: a limit must not be understated."""
     return f"{min(100.0, math.ceil(rate * 1e5) / 1e3):g} %"

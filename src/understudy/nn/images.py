@@ -12,7 +12,6 @@ the usual DCGAN (Radford et al. 2015). Its output is added to the class's releas
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +99,7 @@ class Deconv:
             "last": (KERNEL, KERNEL, self.kernels, self.shape[2]),
         }
 
-    def init(self, key: PRNGKeyArray, location: Any, log_scale: Any) -> Params:
+    def init(self, key: PRNGKeyArray, location: object, log_scale: object) -> Params:
         params: Params = {
             "location": jnp.asarray(location, jnp.float32),
             "log_scale": jnp.asarray(log_scale, jnp.float32),

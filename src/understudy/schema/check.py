@@ -67,7 +67,7 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     return problems
 
 
-def remarks(table: Any, schema: Schema) -> list[str]:
+def remarks(table: object, schema: Schema) -> list[str]:
     """What the header and the types of a table say about it, without a look at any row: may be shown to anybody."""
     open_table(table, schema)
     names = _names(table, schema)

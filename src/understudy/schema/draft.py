@@ -112,7 +112,7 @@ def check_roles(names: Types, label: str | None, unit: str | None, said: Mapping
 # -- names and types -------------------------------------------------------------------------------------------------
 
 
-def column_types(table: Any) -> Types:
+def column_types(table: object) -> Types:
     """Names and declared types of a file or frame; no row is read."""
     if isinstance(table, str | os.PathLike):
         if file_format(table) == "csv":
@@ -147,7 +147,7 @@ def _type_of_dtype(empty: pd.Series) -> pa.DataType | None:
         return pa.binary()  # a dtype without a counterpart: left out as unsupported
 
 
-def _type_of_polars(kind: Any) -> pa.DataType | None:
+def _type_of_polars(kind: object) -> pa.DataType | None:
     polars = sys.modules["polars"]
     return None if kind == polars.Object else polars.Series("", [], dtype=kind).to_arrow().type
 

@@ -20,7 +20,7 @@ import zlib
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,6 +30,9 @@ import pyarrow as pa
 from understudy.errors import UsageError
 from understudy.schema import vectors
 from understudy.schema.columns import Column
+
+if TYPE_CHECKING:
+    from understudy.schema.schema import Schema
 
 
 def pixel_values(series: pd.Series, column: Column) -> tuple[np.ndarray, np.ndarray]:
@@ -50,12 +53,12 @@ def as_lists(values: np.ndarray) -> list[np.ndarray]:
     return list(values.reshape(len(values), math.prod(values.shape[1:])))
 
 
-def spread_schema(schema: Any) -> Any:
+def spread_schema(schema: "Schema") -> "Schema":
     """The schema with a column per pixel in the place of every image."""
     return replace(schema, columns=tuple(part for column in schema.columns for part in (column.pixels or (column,))))
 
 
-def spread_frame(frame: pd.DataFrame, schema: Any) -> pd.DataFrame:
+def spread_frame(frame: pd.DataFrame, schema: "Schema") -> pd.DataFrame:
     """The same for a frame: whole numbers where all images can be read, else numbers with gaps."""
     parts = []
     for column in schema.columns:
@@ -71,7 +74,7 @@ def spread_frame(frame: pd.DataFrame, schema: Any) -> pd.DataFrame:
 # -- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def read_npz(path: str | os.PathLike[str], schema: Any) -> pd.DataFrame:
+def read_npz(path: str | os.PathLike[str], schema: "Schema") -> pd.DataFrame:
     """The schema's columns from a NumPy archive; other arrays are ignored. Pickled objects are refused."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -95,7 +98,7 @@ def read_npz(path: str | os.PathLike[str], schema: Any) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def read_folder(path: str | os.PathLike[str], schema: Any) -> pd.DataFrame:
+def read_folder(path: str | os.PathLike[str], schema: "Schema") -> pd.DataFrame:
     """A folder of PNG files with a folder per class; the schema has one image column and at most the label besides."""
     images = [column for column in schema.columns if column.kind == "image"]
     others = [column.name for column in schema.columns if column.kind not in ("image", "identifier")]

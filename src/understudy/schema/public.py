@@ -6,7 +6,6 @@ here with `public_data` only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ MOST_CATEGORIES = 200  # a longer list is free text or an identifier, and no rea
 _DAY = len("2020-12-31")
 
 
-def coarse_types(table: Any, names: Sequence[str]) -> dict[str, pa.DataType]:
+def coarse_types(table: object, names: Sequence[str]) -> dict[str, pa.DataType]:
     """The narrowest coarse type that all cells of a column fit: the votes of `kinds`, exact and without a threshold."""
     columns = tuple(text_column(name) for name in names)
     votes, longest = np.zeros((len(columns), len(SORTS)), np.int64), [0] * len(columns)
@@ -89,7 +88,7 @@ class Seen:
         return replace(column, estimate=None, lower=lower, upper=upper)
 
 
-def stated(table: Any, columns: Sequence[Column], label: str | None) -> tuple[dict[str, Column], int]:
+def stated(table: object, columns: Sequence[Column], label: str | None) -> tuple[dict[str, Column], int]:
     """The columns with everything that the cells say, and the number of rows."""
     seen, count = [Seen(column) for column in columns], 0
     for rows in open_table(table, Schema(columns=tuple(columns))).blocks() if columns else ():

@@ -44,7 +44,7 @@ from understudy.schema.schema import Schema
 __all__ = ["BLOCK", "MISSING", "UNKNOWN", "Rows", "Table", "open_table"]
 
 
-def open_table(source: Any, schema: Schema, *, columns: Sequence[Column] | None = None, block: int = BLOCK) -> Table:
+def open_table(source: object, schema: Schema, *, columns: Sequence[Column] | None = None, block: int = BLOCK) -> Table:
     """The schema's columns (or some of them) of a file or frame, to be read in blocks of at most `block` rows.
 
     Files: CSV, TSV, .gz of these, Parquet, NPZ, a folder of PNG files. Frames: pandas, polars, PyArrow.
@@ -59,7 +59,7 @@ def open_table(source: Any, schema: Schema, *, columns: Sequence[Column] | None 
     return _open_csv(source, wanted, block) if found == "csv" else _open_parquet(source, wanted, block)
 
 
-def _open_frame(source: Any, columns: Sequence[Column], block: int) -> Table:
+def _open_frame(source: object, columns: Sequence[Column], block: int) -> Table:
     names = [column.name for column in columns]
     table = arrow_table(source, names)
     if isinstance(table, pa.Table):

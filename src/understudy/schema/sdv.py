@@ -39,7 +39,7 @@ def is_sdv(content: object) -> bool:
     return described or "METADATA_SPEC_VERSION" in content or isinstance(content.get("tables"), Mapping)
 
 
-def from_sdv(metadata: Any, table: str | None = None) -> list[Entry]:
+def from_sdv(metadata: object, table: str | None = None) -> list[Entry]:
     """The columns that SDV metadata describe; `table` chooses one table when there are several."""
     if not isinstance(metadata, Mapping):
         raise UsageError("this is not SDV metadata: a JSON object with `columns` or `tables` is expected")
@@ -73,7 +73,7 @@ def _one_table(metadata: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
     return dict(tables[name])
 
 
-def _entry(name: str, entry: Any, is_key: bool) -> Entry:
+def _entry(name: str, entry: object, is_key: bool) -> Entry:
     if isinstance(entry, Mapping) and entry.get("sdtype") == "unknown" and not is_key:
         return Entry(name=name, note=ASK)
     return Entry(name=name, column=_column(name, entry, is_key))

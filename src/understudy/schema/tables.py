@@ -6,7 +6,6 @@ holds text only, so the schema decides the types; a column whose cells do not al
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,7 +51,7 @@ def read_table(path: str | os.PathLike[str], schema: Schema | None = None) -> pd
     return to_pandas(_read_parquet(path, schema))
 
 
-def as_frame(table: Any, schema: Schema | None = None) -> pd.DataFrame:
+def as_frame(table: object, schema: Schema | None = None) -> pd.DataFrame:
     """A pandas, polars or PyArrow table (or a file) as a pandas frame with text names and a plain index."""
     if isinstance(table, str | os.PathLike):
         return read_table(table, schema)

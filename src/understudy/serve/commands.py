@@ -68,6 +68,8 @@ def again(work: Work, options: Mapping[str, Any]) -> list[str]:
         ["fit", table, "--schema", schema, *budget, "--out", model],
         [*sample(work, None)[:-1]],
         ["certificate", "verify", model],
+        evaluate(work, None)[:-1],
+        evidence(work)[:-1],
     ]
     return [typed(step, folder) for step in steps]
 

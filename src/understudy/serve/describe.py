@@ -122,7 +122,7 @@ def digest(names: list[str]) -> str:
     return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
 
 
-def _field(number: int, name: str, entry: Mapping[str, Any] | None, stored: Any, known: bool) -> Field:
+def _field(number: int, name: str, entry: Mapping[str, Any] | None, stored: object, known: bool) -> Field:
     reason = f"{stored} in the file." if stored is not None else ""
     if not known:
         reason = "The table has no column of this name."
@@ -158,7 +158,17 @@ def roles(document: Document) -> dict[str, dict[str, Any]]:
     }
 
 
-def shown(value: Any) -> str:
+def held_out(file: Path, table: Path) -> bool:
+    """Whether a file can hold other rows of the table: the same columns, by its header, and not our synthetic rows."""
+    if file == table or ".synthetic." in file.name:
+        return False
+    try:
+        return set(column_types(table)) <= set(column_types(file))
+    except UsageError:
+        return False
+
+
+def shown(value: object) -> str:
     """A value as one line; `read` gives the same value back."""
     if value is None:
         return ""
@@ -184,7 +194,7 @@ def read(line: str) -> Any:
     return text
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -7,13 +7,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.accounting import Plan
+    from understudy.adviser import Advice
 
 FALSE_ALARMS = (0.01, 0.05, 0.1)
 AUTO = "auto"
@@ -31,7 +35,7 @@ class Wish:
     use: str = "everything"  # what the stand-in is for: the adviser ranks methods by it
 
     @classmethod
-    def read(cls, sent: Any) -> "Wish":
+    def read(cls, sent: Mapping[str, str]) -> "Wish":
         """From the fields of the form; empty ones have their defaults."""
         method = sent.get("method", "").strip() or AUTO
         rows = _number(sent, "rows", None)
@@ -49,8 +53,8 @@ class Outlook:
 
     wish: Wish
     method: str
-    plan: Any
-    advice: Any
+    plan: "Plan"
+    advice: "Advice"
     gains: tuple[tuple[float, float], ...]  # false alarms, most true positives
     warnings: tuple[str, ...]
 
@@ -82,7 +86,7 @@ def useful(schema: Schema, options: Mapping[str, Any]) -> bool:
     return bool(adviser.advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method).useful)
 
 
-def gains(plan: Any) -> tuple[tuple[float, float], ...]:
+def gains(plan: "Plan") -> tuple[tuple[float, float], ...]:
     """For each rate of false alarms, how many members the best attacker can recognise."""
     from understudy.accounting.attacker import best_true_positive_rate, best_true_positive_rate_gaussian
 
@@ -134,7 +138,7 @@ def saved(path: Path) -> dict[str, Any]:
     return read_config(path)
 
 
-def _number(sent: Any, name: str, default: float | None) -> float | None:
+def _number(sent: Mapping[str, str], name: str, default: float | None) -> float | None:
     text = str(sent.get(name, "")).strip()
     if not text:
         return default

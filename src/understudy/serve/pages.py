@@ -1,7 +1,6 @@
 """Pages from templates. Whatever a template prints is cleaned and escaped; what it was not given is an error."""
 
 import functools
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -36,7 +35,7 @@ def environment() -> Environment:
     return made
 
 
-def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """One page; every form in it can carry the form token."""
     given = {"csrf": request.scope[CSRF], "step": template, "work": None, "reach": (), "reload": False} | values
     return HTMLResponse(environment().get_template(f"{template}.html").render(given), status_code=status)

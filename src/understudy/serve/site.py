@@ -262,7 +262,7 @@ class Site:
         _require_model(work)
         jobs = {kind: self.jobs.find(work.name, kind) for kind in ("sample", "evaluate")}
         busy = self.jobs.running(work.name)
-        others = [one for one in self.folders.inside(work.table.parent, TABLES) if one != work.table]
+        others = [one for one in self.folders.inside(work.table.parent, TABLES) if describe.held_out(one, work.table)]
         return self.show(
             request,
             "look",
@@ -315,6 +315,7 @@ class Site:
             findings=_verify(work),
             evidence=sorted(one.name for one in work.evidence.iterdir()) if work.evidence.is_dir() else [],
             written=self.jobs.find(work.name, "evidence"),
+            release=_current(work, work.inner(work.evaluation, REPORTS["release"])),
             synthetic=work.synthetic.stat().st_size if work.synthetic.is_file() else None,
             commands=commands.again(work, options),
             script=commands.script(work, options),
@@ -353,7 +354,7 @@ def _page_of(kind: str) -> str:
     return {"fit": "fit", "schema": "describe"}.get(kind, "look")
 
 
-def _json(content: Any) -> Response:
+def _json(content: object) -> Response:
     return Response(json.dumps(content), media_type="application/json")
 
 

@@ -8,7 +8,6 @@ likelihood-ratio                                 every answer that was released,
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Attack:
     learns: bool = True
 
 
-def from_transcript(scores: Any) -> np.ndarray:
+def from_transcript(scores: object) -> np.ndarray:
     """The log-likelihood ratio as the only feature."""
     return np.asarray(scores, np.float64)[:, None]
 

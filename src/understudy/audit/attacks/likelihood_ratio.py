@@ -64,7 +64,7 @@ class NoNoise:
         self.value = 0
         self.asked: list[tuple[str, float, int]] = []
 
-    def draw(self, kind: Any, scale: float, shape: tuple[int, ...]) -> np.ndarray:
+    def draw(self, kind: object, scale: float, shape: tuple[int, ...]) -> np.ndarray:
         """Remember what was asked for and give the fixed value instead of noise."""
         self.asked.append((str(kind), float(scale), int(np.prod(shape, dtype=np.int64))))
         return np.full(shape, self.value, np.int64)
@@ -84,12 +84,12 @@ class Witness(Curator):
         self._heard, self._scales = real.transcript, scales
         self.exact: list[Exact | None] = []
 
-    def _release(self, purpose: str, event: Any, compute: Callable[[], Any]) -> Any:
+    def _release(self, purpose: str, event: object, compute: Callable[[], Any]) -> Any:
         said = self._heard[len(self.exact)]
         self.exact.append(self._compare(purpose, said, compute))
         return said
 
-    def _compare(self, purpose: str, said: Any, compute: Callable[[], Any]) -> "Exact | None":
+    def _compare(self, purpose: str, said: object, compute: Callable[[], Any]) -> "Exact | None":
         noise: Any = self._noise
         noise.value, noise.asked = 0, []
         exact, heard = flat(compute()), flat(said)
@@ -158,7 +158,7 @@ class Overheard(Curator):
         return sum((log_ratio(a.heard, b.exact, a.exact, a.scale, a.gaussian) for a, b in known), 0.0)
 
 
-def flat(value: Any) -> np.ndarray | None:
+def flat(value: object) -> np.ndarray | None:
     """Nested lists of numbers as one vector; None for anything else."""
     if isinstance(value, (list, tuple)):
         parts = [flat(item) for item in value]
@@ -295,7 +295,7 @@ class Canary:
         """No options."""
         return {}
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: object) -> str:
         """Any weights fit."""
         return ""
 

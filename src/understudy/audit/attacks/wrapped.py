@@ -1,7 +1,6 @@
 """A generator around another one: all that it does not say otherwise is done by the inner one."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -40,6 +39,6 @@ class Wrapped:
         """As the generator inside."""
         return self.inner.to_dict()
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: object) -> str:
         """As the generator inside."""
         return self.inner.mismatch(weights)
