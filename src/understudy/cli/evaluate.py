@@ -171,7 +171,7 @@ def save(result: Evaluation, out: Path, kind: str) -> list[Path]:
     return [path, *report.write(path, out, kind)]
 
 
-def refuse_unpaid(**given: Any) -> None:
+def refuse_unpaid(**given: object) -> None:
     """Options of figures that --publish does not pay for."""
     for name, value in given.items():
         if value:
