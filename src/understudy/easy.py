@@ -1,11 +1,11 @@
 """The shortest way: `us.fit(data, schema, epsilon=1.0)`. The method is the adviser's unless you name one."""
 
 from pathlib import Path
+from typing import Any
 
 from understudy import adviser
 from understudy.engine import Engine
 from understudy.errors import UsageError
-from understudy.estimator import Estimator
 from understudy.methods.registry import method as method_of
 from understudy.schema import Schema
 
@@ -23,7 +23,7 @@ def fit(
     out: str | Path | None = None,
     engine: str | Engine | None = None,
     **options: object,
-) -> Estimator:
+) -> Any:
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
 
     `method="auto"` takes the adviser's choice, from public facts alone; `rows` is a public guess of how many there are, for
@@ -36,5 +36,5 @@ def fit(
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
-    estimator: Estimator = kind(epsilon=epsilon, delta=delta, seed=seed, **options)
+    estimator = kind(epsilon=epsilon, delta=delta, seed=seed, **options)
     return estimator.fit(data, known, out=out, engine=engine)
