@@ -33,6 +33,16 @@ SCHEMA = Schema(
 )
 
 
+def test_published_sizes_for_pictures_are_a_preset():
+    """Appendix A.6; the plan finds the rounds that the noise leaves, and tables without pictures are refused."""
+    made = us.method("g-pate-pictures-as-published")()
+    settings = made.plan(SCHEMA).parameters["settings"]
+    assert (settings["teacher_kernels"], settings["teacher_hidden"], settings["hidden"]) == (32, 256, 1024)
+    assert settings["rounds"] >= 1 and settings["answer_units"] == 18
+    with pytest.raises(us.UsageError, match="network=conv needs a schema with one image column"):
+        made.plan(Schema(columns=(Column(name="a", kind="boolean"),)))
+
+
 def digits(rows=80, seed=0):
     """Class 0 is bright on the left, class 1 on the right."""
     rng = np.random.default_rng(seed)

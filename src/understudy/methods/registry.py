@@ -33,6 +33,7 @@ METHODS = {
     "pate-gan-as-published": row("pate_gan", "published:PateGanAsPublished", "generator_published:PublishedGenerator"),
     "g-pate": row("g_pate", "method:GPate", "generator:GPateGenerator"),
     "g-pate-as-published": row("g_pate", "presets:GPateAsPublished", "generator:GPateGenerator"),
+    "g-pate-pictures-as-published": row("g_pate", "presets:GPatePicturesAsPublished", "generator:GPateGenerator"),
     "g-pate-data-dependent": row("g_pate", "data_dependent:GPateDataDependent", "generator:GPateGenerator"),
     "dpgan": row("gradients", "presets:DpGan", "generator:GanGenerator"),
     "rdp-cgan": row("gradients", "presets:RdpCgan", "generator:GanGenerator"),

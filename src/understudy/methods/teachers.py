@@ -4,6 +4,7 @@ All of it follows from public values and released class counts.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from understudy.schema import Schema
 def is_conditional(schema: Schema) -> bool:
     """Whether there is a class label to condition on."""
     return schema.label_kind in ("binary", "multiclass")
+
+
+def as_conditioned(schema: Schema, by_class: bool) -> Schema:
+    """The table as a method sees it: with a class label to condition on, or with that label as one more column."""
+    return schema if by_class else replace(schema, label=None, positive=None)
 
 
 def class_count(schema: Schema) -> int:

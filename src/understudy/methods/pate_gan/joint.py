@@ -24,7 +24,7 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_with, histogram_beside, start_note
 from understudy.methods.pate_gan.generator_joint import JointGenerator, JointHints
-from understudy.methods.teachers import class_count, classes_per_unit, ensembles, memory_note
+from understudy.methods.teachers import as_conditioned, class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
 from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
@@ -53,6 +53,7 @@ class PateGanJoint(Estimator):
 
     start: Begin = "none"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
+    by_class: bool = True  # an ensemble per class, or one for all rows with the label as one more column
     rows_per_teacher: float = 1.0
     most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
     rounds: int = 24
@@ -80,9 +81,13 @@ class PateGanJoint(Estimator):
         def event(z: float) -> dpa.DpEvent:
             return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), int(self.rounds))
 
+        schema = as_conditioned(schema, self.by_class)
         start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
         detail = f"{self.rounds} rounds, one vector of answers per class and teacher"
         return [*start, Announced(VOTES, self.votes_share, event, answers=int(self.rounds), detail=detail)]
+
+    def conditional(self, schema: Schema) -> bool:
+        return bool(self.by_class)
 
     @property
     def histogram_weight(self) -> float:
@@ -114,6 +119,7 @@ class PateGanJoint(Estimator):
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
         """How well the votes can place the columns of a class, in words, before a row is read."""
+        schema = as_conditioned(schema, self.by_class)
         notes = start_note(schema, noise)
         if rows is None:
             return [

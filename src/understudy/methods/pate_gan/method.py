@@ -18,7 +18,7 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_with, histogram_beside, start_note
 from understudy.methods.pate_gan.generator import PateGanGenerator
-from understudy.methods.teachers import class_count, classes_per_unit, ensembles, memory_note
+from understudy.methods.teachers import as_conditioned, class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
@@ -36,6 +36,7 @@ class PateGan(Estimator):
 
     start: Begin = "moments"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
+    by_class: bool = True  # an ensemble per class, or one for all rows with the label as one more column
     rows_per_teacher: float = 5.0
     most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
     rounds: int = 30
@@ -86,6 +87,7 @@ class PateGan(Estimator):
         check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("score", "share", "label")))
 
     def announce(self, schema: Schema) -> list[Announced]:
+        schema = as_conditioned(schema, self.by_class)
         start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
 
         def event(z: float) -> dpa.DpEvent:
@@ -93,6 +95,9 @@ class PateGan(Estimator):
 
         detail = f"{self.rounds} rounds x {self.judged} answers per class"
         return [*start, Announced(VOTES, self.votes_share, event, answers=self.rounds * self.judged, detail=detail)]
+
+    def conditional(self, schema: Schema) -> bool:
+        return bool(self.by_class)
 
     @property
     def histogram_weight(self) -> float:
@@ -114,6 +119,7 @@ class PateGan(Estimator):
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
         """Whether the votes and the moments can be told from their noise, in words, before a row is read."""
+        schema = as_conditioned(schema, self.by_class)
         answers = self.rounds * self.judged
         sigma = self._votes((1,), 1, classes_per_unit(schema), noise[VOTES]).scale
         notes = [f"vote noise: {sigma:,.0f} votes on each of {answers:,} answers per class", *start_note(schema, noise)]
