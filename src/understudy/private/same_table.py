@@ -16,6 +16,7 @@ from typing import Any
 from understudy.schema import Schema
 from understudy.schema.draft import column_types
 from understudy.schema.facts import file_format, require_file
+from understudy.schema.parquet_rows import parquet_files
 
 _BLOCK = 1 << 20
 
@@ -41,7 +42,8 @@ def _facts(source: Any, schema: Schema) -> dict[str, str]:
     if _is_file(source):
         if file_format(source) not in ("csv", "parquet"):
             return {}
-        require_file(source)
+        if not os.path.isdir(source):
+            require_file(source)
     elif isinstance(source, Mapping) or not hasattr(source, "columns"):
         return {}
     found = column_types(source)
@@ -55,8 +57,14 @@ def _digest(source: Any, key: bytes) -> str:
     elif os.path.isdir(source):
         for name in sorted(os.listdir(source)):
             found.update(os.fsencode(name) + b"\0")
+        for file in parquet_files(source):
+            _add(found, file)
     else:
-        with open(source, "rb") as file:
-            while block := file.read(_BLOCK):
-                found.update(block)
+        _add(found, source)
     return found.hexdigest()
+
+
+def _add(found: Any, path: Any) -> None:
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            found.update(block)

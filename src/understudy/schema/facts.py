@@ -16,7 +16,7 @@ from understudy.errors import UsageError
 from understudy.schema.cells import number
 from understudy.schema.columns import Column
 from understudy.schema.header import SUFFIXES, read_header
-from understudy.schema.parquet_rows import damaged
+from understudy.schema.parquet_rows import ENDINGS, damaged, parquet_files
 from understudy.schema.types import family, value_type
 
 _ACCEPTED = {  # families of a typed source that a kind can be read from
@@ -40,15 +40,15 @@ _WORDS = {
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
-    """`csv`, `parquet` or `npz`, by the ending of the name; `folder` for a folder."""
+    """`csv`, `parquet` or `npz`, by the ending of the name; a folder of Parquet files is `parquet`, any other `folder`."""
     if Path(path).is_dir():
-        return "folder"
+        return "parquet" if parquet_files(path) else "folder"
     name = Path(path).name.lower()
     if name.endswith(".npz"):
         return "npz"
     if name.endswith(tuple(SUFFIXES)):
         return "csv"
-    if name.endswith((".parquet", ".pq")):
+    if name.endswith(ENDINGS):
         return "parquet"
     raise UsageError(f"{str(path)!r}: the name of a table must end in .csv, .tsv (or .gz of these) or .parquet")
 
@@ -72,12 +72,20 @@ def require_file(path: str | os.PathLike[str], *, folder: bool = False) -> None:
 
 
 def parquet_schema(path: str | os.PathLike[str]) -> pa.Schema:
-    """Names and types of a Parquet file; no row is read."""
-    require_file(path)
-    try:
-        return pq.read_schema(path)
-    except (pa.ArrowException, OSError):
-        raise damaged(path) from None
+    """Names and types of a Parquet file, or of a folder of them that all have the same; no row is read."""
+    found: pa.Schema | None = None
+    for file in parquet_files(path):
+        require_file(file)
+        try:
+            own = pq.read_schema(file)
+        except (pa.ArrowException, OSError):
+            raise damaged(file) from None
+        found = own if found is None else found
+        if not own.equals(found):
+            raise UsageError(f"table {str(path)!r}: {Path(file).name!r} has other columns or types than the first file")
+    if found is None:
+        raise UsageError(f"table {str(path)!r} holds no Parquet files")
+    return found
 
 
 def csv_header(path: str | os.PathLike[str]) -> list[str]:

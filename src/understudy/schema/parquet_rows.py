@@ -1,12 +1,16 @@
-"""Parquet as a table of rows: a part is a row group, read in batches; the file is closed between reads.
+"""Parquet as a table of rows: one file, or a folder of files with the same columns. A part is a row group, read in batches; a
+file is closed between reads.
 
 Only the schema's columns are read. Text that the file holds as a dictionary stays one, so a category is looked up once for
 each different text. Memory is bounded by a block of rows, however large a row group is.
 """
 
+import bisect
+import itertools
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +19,7 @@ from understudy.errors import UsageError
 from understudy.schema.rows import BLOCK, Rows, Table
 from understudy.schema.vectors import is_text
 
+ENDINGS = (".parquet", ".pq")
 _BUFFER = 1 << 20  # bytes of a column that are held at once
 
 
@@ -23,16 +28,32 @@ def damaged(path: str | os.PathLike[str]) -> UsageError:
     return UsageError(f"table {str(path)!r} is not a readable Parquet file; it may be truncated or damaged")
 
 
+def parquet_files(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The files of a table: itself, or the Parquet files that stand in a folder, by name. Hidden ones are nobody's."""
+    if not Path(path).is_dir():
+        return (str(path),)
+    names = sorted(entry.name for entry in Path(path).iterdir() if entry.suffix.lower() in ENDINGS)
+    return tuple(str(Path(path) / name) for name in names if not name.startswith("."))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParquetTable(Table):
-    """The rows of a Parquet file; `wanted` are the columns to read, `listed` those of them read as dictionaries."""
+    """The rows of Parquet files; `wanted` are the columns to read, `listed` those of them read as dictionaries.
 
-    path: str
+    `ends`: how many row groups the files have, up to and including each. A part is read from its own file alone.
+    """
+
+    files: tuple[str, ...]
+    ends: tuple[int, ...]
     wanted: tuple[str, ...]
     listed: tuple[str, ...]
-    parts: int
     count: int
     block: int = BLOCK
+
+    @property
+    def parts(self) -> int:  # type: ignore[override]
+        """Row groups of all files."""
+        return self.ends[-1]
 
     @property
     def most_rows(self) -> int:
@@ -43,32 +64,33 @@ class ParquetTable(Table):
         return replace(self, wanted=wanted, listed=tuple(name for name in self.listed if name in wanted))
 
     def rows(self, part: int) -> Iterator[Rows]:
+        number = bisect.bisect_right(self.ends, part)
+        path, group = self.files[number], part - (self.ends[number - 1] if number else 0)
         try:
             with pq.ParquetFile(
-                self.path, read_dictionary=self.listed, buffer_size=_BUFFER, page_checksum_verification=True
+                path, read_dictionary=self.listed, buffer_size=_BUFFER, page_checksum_verification=True
             ) as file:
-                for batch in file.iter_batches(self.block, row_groups=[part], columns=list(self.wanted)):
+                for batch in file.iter_batches(self.block, row_groups=[group], columns=list(self.wanted)):
                     yield Rows(batch.num_rows, batch.column)
         except (pa.ArrowException, OSError):
-            raise damaged(self.path) from None
+            raise damaged(path) from None
 
 
 def open_parquet(path: str | os.PathLike[str], wanted: tuple[str, ...], block: int) -> ParquetTable:
-    """The table in a file whose columns have been checked; reads the footer only."""
-    try:
-        with pq.ParquetFile(path) as file:
-            types, about = file.schema_arrow, file.metadata
-            listed = tuple(n for n in wanted if is_text(types.field(n).type) and _has_dictionary(about, n))
-            return ParquetTable(
-                path=str(path),
-                wanted=wanted,
-                listed=listed,
-                parts=about.num_row_groups,
-                count=about.num_rows,
-                block=block,
-            )
-    except (pa.ArrowException, OSError):
-        raise damaged(path) from None
+    """The table in files whose columns have been checked; reads their footers only."""
+    files, groups, count = parquet_files(path), [], 0
+    listed = wanted
+    for name in files:
+        try:
+            with pq.ParquetFile(name) as file:
+                types, about = file.schema_arrow, file.metadata
+                listed = tuple(n for n in listed if is_text(types.field(n).type) and _has_dictionary(about, n))
+        except (pa.ArrowException, OSError):
+            raise damaged(name) from None
+        groups.append(about.num_row_groups)
+        count += about.num_rows
+    ends = tuple(itertools.accumulate(groups))
+    return ParquetTable(files=files, ends=ends, wanted=wanted, listed=listed, count=count, block=block)
 
 
 def _has_dictionary(about: pq.FileMetaData, name: str) -> bool:

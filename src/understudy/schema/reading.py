@@ -9,7 +9,7 @@ line. From then on nothing depends on what a row holds but that row's own values
 | source | a part is | held in memory |
 | --- | --- | --- |
 | CSV, TSV | a range of bytes (packed: the whole) | some megabytes of lines |
-| Parquet | a row group | a block of rows |
+| Parquet, a folder of Parquet files | a row group | a block of rows |
 | pandas, polars, PyArrow | a slice | the frame, as it was given |
 | NPZ, folder of PNG files | a slice | the images |
 """
@@ -47,7 +47,7 @@ __all__ = ["BLOCK", "MISSING", "UNKNOWN", "Rows", "Table", "open_table"]
 def open_table(source: object, schema: Schema, *, columns: Sequence[Column] | None = None, block: int = BLOCK) -> Table:
     """The schema's columns (or some of them) of a file or frame, to be read in blocks of at most `block` rows.
 
-    Files: CSV, TSV, .gz of these, Parquet, NPZ, a folder of PNG files. Frames: pandas, polars, PyArrow.
+    Files: CSV, TSV, .gz of these, Parquet or a folder of such files, NPZ, a folder of PNG files. Frames: pandas, polars, PyArrow.
     """
     wanted = schema.columns if columns is None else columns
     if not isinstance(source, str | os.PathLike):
@@ -55,7 +55,8 @@ def open_table(source: object, schema: Schema, *, columns: Sequence[Column] | No
     found = file_format(source)
     if found in ("npz", "folder"):
         return _open_frame(image_frame(source, schema), wanted, block)
-    require_file(source)
+    if found == "csv":
+        require_file(source)
     return _open_csv(source, wanted, block) if found == "csv" else _open_parquet(source, wanted, block)
 
 

@@ -24,7 +24,7 @@ from understudy.schema.facts import (
     parquet_schema,
     refuse_odd_header,
 )
-from understudy.schema.parquet_rows import damaged
+from understudy.schema.parquet_rows import damaged, parquet_files
 from understudy.schema.reading import arrow_table, image_frame, open_table
 from understudy.schema.rows import Rows
 from understudy.schema.schema import Schema
@@ -77,8 +77,11 @@ def _read_parquet(path: str | os.PathLike[str], schema: Schema | None) -> pa.Tab
         raise UsageError(f"table {str(path)!r} has two columns of the same name; rename one of them")
     try:
         # ParquetFile and not read_table: a file is a file, even in a folder called like a partition (`year=2020`).
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read()
+        whole = []
+        for name in parquet_files(path):
+            with pq.ParquetFile(name, page_checksum_verification=True) as file:
+                whole.append(file.read())
+        table = pa.concat_tables(whole) if len(whole) > 1 else whole[0]
         return table if schema is None else table.select(list(schema.names))
     except (pa.ArrowException, OSError):
         raise damaged(path) from None

@@ -28,7 +28,7 @@ class TableWriter:
 
     def __init__(self, path: str | os.PathLike[str], codec: Codec) -> None:
         self.path, self.codec = Path(path), codec
-        self.format = file_format(path)
+        self.format = "folder" if self.path.is_dir() else file_format(path)
         if self.path.name.lower().endswith((".gz", ".tsv")):
             raise UsageError(f"{str(path)!r}: tables are written as .csv or .parquet")
         if self.format == "folder":
