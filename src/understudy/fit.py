@@ -166,7 +166,7 @@ def fit_alone(
         if payer is not None:
             receipt = pay(payer, postings, plan, store)
         paying = None if engine.by_default and not table._pays else engine
-        table.open(None if store is None else store.folder, told=told.share("read"))
+        table.open(None if store is None else store.folder, told=told.share("read"), engine=paying)
         ledger = Ledger(plan, store.ledger_path if store else None)
         curator = Curator(table, schema, ledger, noise, told=told.passes, engine=paying)
     else:

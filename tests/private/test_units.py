@@ -1,6 +1,8 @@
 """Rows of a unit brought together: in memory and by files alike, in constant memory, whatever one unit's rows are like."""
 
+import os
 import secrets
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -54,6 +56,44 @@ def test_a_unit_of_many_rows_makes_no_large_file(by_files, tmp_path, monkeypatch
     table = open_table(frame({"a": 5000, "b": 1}), SCHEMA, block=50)
     assert kept(units.bring_together(table, SCHEMA, tmp_path)) == [1, 2]
     assert max(sizes) <= 5000 // 100 * 2 + 3  # two of every batch of 100 rows
+
+
+@pytest.fixture
+def shuffle(tmp_path):
+    rows = frame({"a": 9, "b": 1, "c": 2, "d": 3})
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "t.parquet", row_group_size=4)
+    table = open_table(tmp_path / "t.parquet", SCHEMA)
+    home = tmp_path / "home"
+    (home / "once").mkdir(parents=True)
+    return units.Shuffle(table, SCHEMA, home, 3, secrets.token_bytes(32), 25)
+
+
+def scattered(shuffle, again):
+    """Rows that all workers write, one of them once more after it seemed lost; then every file settled twice."""
+    for part in (*range(shuffle.table.parts), *again):
+        shuffle.scatter([part])
+    pieces = sum(units.read_file(path).num_rows for path in shuffle.home.glob("*-*.arrow"))
+    assert [shuffle.settle(number) for number in range(3)] == [shuffle.settle(number) for number in range(3)]
+    return pieces, sum(units.read_file(shuffle.file(n)).num_rows for n in range(3) if shuffle.file(n).exists())
+
+
+def test_a_step_of_the_shuffle_that_is_repeated_counts_once(shuffle):
+    """As many rows are written and kept as without the repetition; of each unit at most two."""
+    once, often = scattered(replace(shuffle, home=shuffle.home / "once"), []), scattered(shuffle, again=[1, 1])
+    assert once == often and once[1] == 2 + 1 + 2 + 2
+
+
+def test_counting_a_repeated_step_twice_is_caught(shuffle, monkeypatch):
+    """Mutant: every attempt leaves files under names of its own, so that the rows of a lost attempt count again."""
+    right = os.replace
+    monkeypatch.setattr(
+        os, "replace", lambda old, new: right(old, f"{new.removesuffix('.arrow')}-{secrets.token_hex(4)}.arrow")
+    )
+    for part in (0, 0):
+        shuffle.scatter([part])
+    assert (
+        sum(units.read_file(path).num_rows for path in shuffle.home.glob("*-*.arrow")) == 4
+    )  # not the two of one attempt
 
 
 def test_every_row_of_a_unit_is_kept_equally_often():

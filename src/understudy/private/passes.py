@@ -52,9 +52,9 @@ def add_up(
     return found
 
 
-def dealt(parts: Sequence[Part], most: int) -> list[tuple[Part, ...]]:
+def dealt(parts: Sequence[Any], most: int) -> list[tuple[Any, ...]]:
     """At most so many pieces of neighbouring parts."""
-    size = -(-len(parts) // most)
+    size = max(-(-len(parts) // most), 1)
     return [tuple(parts[first : first + size]) for first in range(0, len(parts), size)]
 
 

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from understudy.engine import Engine
 from understudy.private.blocks import Blocks, held
 from understudy.private.mapping import Block, ReadBlock
 from understudy.private.passes import Told
@@ -41,10 +42,10 @@ class PrivateTable:
         self._spread: Spread | None = None
         self._sources: Sequence[Part] = [WholeRows(self._table, number) for number in range(self._table.parts)]
 
-    def open(self, folder: str | Path | None = None, told: Told | None = None) -> None:
+    def open(self, folder: str | Path | None = None, told: Told | None = None, engine: Engine | None = None) -> None:
         """Bring the rows of every unit together. `folder`: where private files may be written if memory is too small."""
         if self._schema.unit is not None and self._spread is None:
-            self._spread = bring_together(self._table, self._schema, folder, told)
+            self._spread = bring_together(self._table, self._schema, folder, told, engine)
 
     def close(self) -> None:
         """Remove private files, if any were written."""

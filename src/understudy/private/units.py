@@ -16,7 +16,7 @@ import hashlib
 import itertools
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,11 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from understudy.engine import Engine
 from understudy.people import People
 from understudy.private.blocks import unit_cuts
 from understudy.private.canonical import CanonicalRows, canonical
-from understudy.private.passes import Ticker, Told
+from understudy.private.passes import PIECES, Ticker, Told, dealt
 from understudy.schema import Schema
+from understudy.schema.csv_rows import CsvTable
+from understudy.schema.parquet_rows import ParquetTable
 from understudy.schema.reading import Rows, Table
 from understudy.scratch import Scratch, private_folder
 
@@ -67,13 +70,15 @@ class Spread:
         self.close()
 
 
-def bring_together(table: Table, schema: Schema, folder: str | Path | None, told: Told | None = None) -> Spread:
-    """Group the rows of a source by unit, in memory or in private files."""
+def bring_together(
+    table: Table, schema: Schema, folder: str | Path | None, told: Told | None = None, engine: Engine | None = None
+) -> Spread:
+    """Group the rows of a source by unit, in memory or in private files. The latter is a shuffle between an engine's workers."""
     key = secrets.token_bytes(32)
     cells = table.most_rows * len(schema.columns)
-    ticker = Ticker(table.parts, told)
     if cells > IN_MEMORY:
-        return spread(table, schema, folder, key, ticker)
+        return spread(table, schema, folder, key, told, engine)
+    ticker = Ticker(table.parts, told)
     blocks: list[pa.Table] = []
     for number in range(table.parts):
         blocks += kept_blocks(table, number, schema, key)
@@ -152,43 +157,87 @@ class UnitFile:
 # -- files ---------------------------------------------------------------------------------------------------------------------
 
 
-def spread(table: Table, schema: Schema, folder: str | Path | None, key: bytes, ticker: Ticker) -> Spread:
-    """Write every row to the file of its unit, then cap and sort file by file."""
+def spread(
+    table: Table, schema: Schema, folder: str | Path | None, key: bytes, told: Told | None, engine: Engine | None
+) -> Spread:
+    """Write every row to the file of its unit, then cap and sort file by file; an engine's workers do both."""
     home = private_folder(folder, PREFIX)
+    files = min(max(-(-table.most_rows // ROWS_PER_FILE), 1), MOST_FILES)
+    shuffle = Shuffle(table, schema, home.folder.resolve(), files, key, ROWS_PER_FILE)
     try:
-        files = min(max(-(-table.most_rows // ROWS_PER_FILE), 1), MOST_FILES)
-        scattered = scatter(table, schema, home.folder, files, key, ticker)
-        most = 0
-        for path in scattered:
-            kept = at_most(read_file(path), schema.max_rows_per_unit)
-            most += kept.num_rows
-            write_file(path, kept)
+        if engine is None or not isinstance(table, CsvTable | ParquetTable):
+            ticker = Ticker(table.parts, told)
+            shuffle.scatter(range(table.parts), ticker.done)
+            kept = [shuffle.settle(number) for number in range(files)]
+        else:
+            pieces = dealt(range(table.parts), PIECES * engine.workers)
+            ticker = Ticker(len(pieces), told)
+            for _ in engine.map_partitions(shuffle.scatter, pieces):
+                ticker.done()
+            kept = list(engine.map_partitions(shuffle.settle, range(files)))
+        ticker.finish()
     except BaseException:
         home.remove()
         raise
-    return Spread(most, [UnitFile(path) for path in scattered], home)
+    return Spread(sum(kept), [UnitFile(shuffle.file(number)) for number, rows in enumerate(kept) if rows], home)
 
 
-def scatter(table: Table, schema: Schema, home: Path, files: int, key: bytes, ticker: Ticker) -> list[Path]:
-    """Rows by unit modulo the number of files, in batches large enough for a file."""
-    paths = [home / f"{number}.arrow" for number in range(files)]
-    sinks: list[Any] = [None] * files
-    waiting: list[pa.Table] = []
-    try:
-        for part in range(table.parts):
-            for batch in kept_blocks(table, part, schema, key):
-                waiting.append(batch)
-                if sum(one.num_rows for one in waiting) >= ROWS_PER_FILE * 4:
-                    flush(waiting, paths, sinks, schema.max_rows_per_unit)
-            ticker.done()
-        flush(waiting, paths, sinks, schema.max_rows_per_unit)
-        ticker.finish()
-    finally:
-        for sink in sinks:
-            if sink is not None:
-                sink[1].close()
-                sink[0].close()
-    return [path for path in paths if path.exists()]
+@dataclass(frozen=True)
+class Shuffle:
+    """What workers need to bring the rows of units together. `key` is secret: it is shared with workers and thrown away.
+
+    Each piece of the table is scattered into files of its own, and each file is settled from all pieces; both appear whole or
+    not at all, so that a step can be repeated when its worker died, and repeated at the same time.
+    """
+
+    table: Table
+    schema: Schema
+    home: Path
+    files: int
+    key: bytes
+    waiting: int  # rows that a file gets at once
+
+    def file(self, number: int) -> Path:
+        """Where whole units end up."""
+        return self.home / f"{number}.arrow"
+
+    def scatter(self, parts: Sequence[int], told: Callable[[], None] | None = None) -> None:
+        """Rows of some parts by unit modulo the number of files, in batches large enough for a file."""
+        scratch = f".{secrets.token_hex(4)}.part"
+        first = parts[0] if parts else 0
+        paths = [self.home / f"{number}-{first}{scratch}" for number in range(self.files)]
+        sinks: list[Any] = [None] * self.files
+        waiting: list[pa.Table] = []
+        try:
+            for part in parts:
+                for batch in kept_blocks(self.table, part, self.schema, self.key):
+                    waiting.append(batch)
+                    if sum(one.num_rows for one in waiting) >= self.waiting * 4:
+                        flush(waiting, paths, sinks, self.schema.max_rows_per_unit)
+                if told is not None:
+                    told()
+            flush(waiting, paths, sinks, self.schema.max_rows_per_unit)
+        finally:
+            for sink in sinks:
+                if sink is not None:
+                    sink[1].close()
+                    sink[0].close()
+        for path in paths:
+            if path.exists():
+                os.replace(path, str(path).removesuffix(scratch) + ".arrow")
+
+    def settle(self, number: int) -> int:
+        """The pieces of one file together, at most so many rows of each unit; returns how many rows there are."""
+        pieces = sorted(self.home.glob(f"{number}-*.arrow"))
+        if self.file(number).exists():  # by a worker that died after it was done
+            return int(read_file(self.file(number)).num_rows)
+        if not pieces:
+            return 0
+        kept = at_most(joined([read_file(piece) for piece in pieces]), self.schema.max_rows_per_unit)
+        write_file(self.file(number), kept)
+        for piece in pieces:
+            piece.unlink(missing_ok=True)
+        return int(kept.num_rows)
 
 
 def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any], most: int) -> None:
@@ -222,7 +271,7 @@ def read_file(path: Path) -> pa.Table:
 
 def write_file(path: Path, rows: pa.Table) -> None:
     """Rows into a private file, whole or not at all."""
-    scratch = path.with_suffix(".part")
+    scratch = path.with_suffix(f".{secrets.token_hex(4)}.part")
     with opened(scratch) as raw, pa.ipc.new_stream(raw, rows.schema) as sink:
         sink.write_table(rows)
     os.replace(scratch, path)
