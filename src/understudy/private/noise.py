@@ -13,18 +13,25 @@ stamped "noise was seeded: void" in its certificate.
 
 import secrets
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-import opendp.prelude as dp
 
 from understudy.errors import UsageError
-
-dp.enable_features("contrib")
 
 Kind = Literal["gaussian", "laplace"]
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 LARGEST_SCALE = 2.0**57  # noise beyond 64 times it, where 64-bit integers end, has probability below 1e-27
+
+
+@cache
+def opendp() -> Any:
+    """OpenDP, loaded when noise is first drawn: workers that add up never draw any, and it takes longest of all to load."""
+    import opendp.prelude
+
+    opendp.prelude.enable_features("contrib")
+    return opendp.prelude
 
 
 @runtime_checkable
@@ -59,6 +66,7 @@ class SecureNoise:
         size = int(np.prod(shape, dtype=np.int64))
         if size == 0:
             return np.zeros(shape, np.int64)
+        dp = opendp()
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         if kind == "gaussian":
             sampler = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))

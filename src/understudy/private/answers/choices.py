@@ -7,12 +7,11 @@ and again.
 from collections.abc import Sequence
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import ArrayLike
 
 from understudy.private.answers.counts import Exact, cell_numbers, count_block, nothing
 from understudy.private.mapping import Block, apply
-from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.noise import IntArray, NoiseSource, opendp
 from understudy.questions import MarginalChoice
 
 
@@ -44,6 +43,7 @@ def noisy_max(scores: Sequence[int], scale: float, noise: NoiseSource) -> int:
         seed = int.from_bytes(noise.secret(16), "little")
         gumbel = np.random.default_rng(seed).gumbel(0.0, scale, len(scores))
         return int(np.argmax(np.asarray(scores, np.float64) + gumbel))
+    dp = opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     # With zero-concentrated divergence as its measure OpenDP's noisy max is the Gumbel one: the exponential mechanism.
     choose = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
