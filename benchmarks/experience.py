@@ -11,7 +11,7 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,24 +70,36 @@ def whole_experience(dataset: str, method: str, runs: list[Mapping[str, Any]], u
             kept.append(share)
     if not kept:
         return None
-    names = [name for name in SHOWN if all(run["metrics"].get(name) is not None for run in runs)]
+    known = [name for name in SHOWN if all(run["metrics"].get(name) is not None for run in runs)]
+    measures = {name: round(statistics.mean(run["metrics"][name] for run in runs), 4) for name in known}
+    found = summed_up(dataset, method, runs, use, kept, real=1.0, chance=0.0)
+    return replace(found, use=use, measures=measures)
+
+
+def summed_up(
+    dataset: str,
+    method: str,
+    runs: list[Mapping[str, Any]],
+    metric: str,
+    scores: list[float],
+    *,
+    real: float,
+    chance: float,
+) -> Experience:
+    """What the runs of one method on one table say about one metric."""
     schema = protected(DATASETS[dataset], Schema.load(schema_path(dataset)))
     rows = round(statistics.mean(run["train_rows"] for run in runs))
     return Experience(
         title=DATASETS[dataset].title,
         method=method,
         facts=facts_of(schema, runs[0]["epsilon"], runs[0]["delta"], rows),
-        metric=use,
-        score=round(statistics.mean(kept), 4),
-        sd=round(statistics.stdev(kept), 4) if len(kept) > 1 else None,
-        seeds=len(kept),
-        real=1.0,
-        chance=0.0,
+        metric=metric,
+        score=round(statistics.mean(scores), 4),
+        sd=round(statistics.stdev(scores), 4) if len(scores) > 1 else None,
+        seeds=len(scores),
+        real=real,
+        chance=chance,
         seconds=round(statistics.mean(run["fit_seconds"] for run in runs), 1),
-        use=use,
-        measures={
-            name: round(statistics.mean(run["metrics"][name] for run in runs), 4) for name in SHOWN if name in names
-        },
     )
 
 
@@ -103,20 +115,8 @@ def usable(record: Mapping[str, Any]) -> bool:
 def experience(dataset: str, method: str, runs: list[Mapping[str, Any]], real: list[Mapping[str, Any]]) -> Experience:
     metric = "auroc" if runs[0]["auroc"] is not None else "accuracy"
     scores = [run["metrics"][metric] for run in runs]
-    schema = protected(DATASETS[dataset], Schema.load(schema_path(dataset)))
-    rows = round(statistics.mean(run["train_rows"] for run in runs))
-    return Experience(
-        title=DATASETS[dataset].title,
-        method=method,
-        facts=facts_of(schema, runs[0]["epsilon"], runs[0]["delta"], rows),
-        metric=metric,
-        score=round(statistics.mean(scores), 4),
-        sd=round(statistics.stdev(scores), 4) if len(scores) > 1 else None,
-        seeds=len(scores),
-        real=round(statistics.mean(run["metrics"][metric] for run in real), 4),
-        chance=0.5 if metric == "auroc" else 0.0,
-        seconds=round(statistics.mean(run["fit_seconds"] for run in runs), 1),
-    )
+    reached = round(statistics.mean(run["metrics"][metric] for run in real), 4)
+    return summed_up(dataset, method, runs, metric, scores, real=reached, chance=0.5 if metric == "auroc" else 0.0)
 
 
 def write(results: Path, target: Path) -> list[Experience]:
