@@ -4,6 +4,7 @@ import errno
 import os
 
 import pytest
+import typer
 
 from understudy import cli
 from understudy.errors import UsageError
@@ -111,3 +112,18 @@ def test_a_signal_to_terminate_is_code_143(capsys):
     assert ending(capsys, cli._Terminated()) == (143, "error: terminated\n")
     with pytest.raises(KeyboardInterrupt):  # so that files half written are taken away
         cli._terminate()
+
+
+@pytest.mark.parametrize(("way", "code", "word"), [("term", 143, "terminated"), ("int", 130, "interrupted")])
+def test_a_command_that_is_stopped_says_how(capsys, way, code, word):
+    """Through Typer, which makes one exit code of both: a signal to terminate was reported as Ctrl-C."""
+    app = typer.Typer()
+
+    @app.command()
+    def work() -> None:
+        if way == "term":
+            cli._terminate()
+        raise KeyboardInterrupt
+
+    assert cli.run([], command=lambda: typer.main.get_command(app)) == code
+    assert capsys.readouterr().err == f"error: {word}\n"

@@ -16,6 +16,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -42,7 +43,11 @@ class _Terminated(KeyboardInterrupt):
     """SIGTERM: like Ctrl-C, so that half-written files are taken away and what was spent is said."""
 
 
+_terminated = threading.Event()  # Typer turns both interrupts into one exit code, so which one it was is kept here
+
+
 def _terminate(*_: object) -> None:
+    _terminated.set()
     raise _Terminated
 
 
@@ -66,6 +71,7 @@ def run(args: Sequence[str], command: Command = _understudy, program: str = "und
 
 
 def _guarded(words: list[str], command: Command, program: str) -> int:
+    _terminated.clear()
     try:
         code = _invoke(words, command, program)
     except UsageError as error:
@@ -86,7 +92,7 @@ def _guarded(words: list[str], command: Command, program: str) -> int:
             return usage
         return _complain(_describe_defect(error), _DEFECT)
     if code == 130:
-        return _complain("interrupted", 130)
+        return _complain("terminated", 143) if _terminated.is_set() else _complain("interrupted", 130)
     return code
 
 
