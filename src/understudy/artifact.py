@@ -13,7 +13,6 @@ randomness is not privacy noise).
 """
 
 import hashlib
-import json
 import math
 import os
 import platform
@@ -37,16 +36,19 @@ from safetensors.numpy import load_file, save
 from understudy import estimates
 from understudy.accounting import Certificate, Plan, build_certificate
 from understudy.accounting.certificate import GUARANTEE, verify
-from understudy.condition import Where, parse_where
+from understudy.condition import Allowed, Where, on_label_only, parse_conditions, parse_where
+from understudy.constrained import Keeper
 from understudy.conversation import Generator
 from understudy.errors import UsageError
-from understudy.files import write_atomically
+from understudy.files import read_json, write_atomically, write_json
 from understudy.lazy import resolve
 from understudy.measure.marginals import Marginals
 from understudy.methods.registry import METHODS, method
 from understudy.methods.registry import generator as generator_of
 from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_json
 from understudy.schema import Codec, Schema
+from understudy.schema.codec import to_pandas
+from understudy.schema.given import given_rows
 from understudy.seeds import folded
 
 FORMAT = 1
@@ -70,7 +72,7 @@ class Model:
     void_reason: str = ""
     conditional: bool = True
     marginals: Marginals | None = None
-    released: tuple[Released, ...] = ()  # tables of counts with known noise: what copies are drawn from
+    released: tuple[Released, ...] = ()  # tables of counts with known noise: a product, and what copies are drawn from
     history: Mapping[str, list[float]] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)  # what was released about the run itself, with its words
     account: Mapping[str, Any] | None = None  # by which entry of the holder's account it was charged
@@ -135,9 +137,8 @@ class Model:
         self, rows: int, batch: int = BATCH, *, seed: int | None = None, where: Where = None
     ) -> Iterator[pd.DataFrame]:
         """`sample` in batches, so that any number of rows fits into memory."""
-        codec = self.codec
-        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where):
-            yield codec.decode(encoded, classes, first_row=first)
+        for table in self.sample_arrow(rows, batch, seed=seed, where=where):
+            yield to_pandas(table, self.codec.schema)
 
     def sample_arrow(
         self,
@@ -149,9 +150,54 @@ class Model:
         blocks: slice = EVERY,
     ) -> Iterator[pa.Table]:
         """The same as Arrow tables with the schema's exact types: the quick way into a file. `blocks`: some batches of all."""
+        if rows < 0:
+            raise UsageError(f"rows={rows} must not be negative")
+        found = self.conditions(where)
+        yield from self.keeper(found).batches(partial(self._drawn, found), rows, batch, seed, blocks)
+
+    def keeper(self, found: tuple[Allowed, ...] = ()) -> Keeper:
+        """What keeps the schema's constraints in drawn rows, under conditions."""
+        schema = self.codec.schema
+        return Keeper(schema.checks, found, [column.name for column in schema.columns if column.kind == "identifier"])
+
+    def _drawn(
+        self, found: tuple[Allowed, ...], rows: int, batch: int, seed: int | None, blocks: slice = EVERY
+    ) -> Iterator[pa.Table]:
+        """Rows under conditions, as the model draws them."""
+        if self.needs_tree(found):
+            yield from self.conditioned().where(found).batches(rows, batch, seed, blocks)
+            return
         codec = self.codec
-        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, where, blocks):
+        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, found, blocks):
             yield codec.decode_arrow(encoded, classes, first_row=first)
+
+    def conditions(self, where: Where) -> tuple[Allowed, ...]:
+        """What `where` allows of which columns. UsageError if this model cannot draw under it."""
+        if not method(self.method).conditioned:
+            parse_where(where, self.codec.schema)
+        return parse_conditions(where, self.codec.schema)
+
+    def needs_tree(self, found: tuple[Allowed, ...]) -> bool:
+        """Whether conditions are on more than the class, which every generator is asked for."""
+        return bool(found) and on_label_only(found, self.codec.schema) is None
+
+    def conditioned(self) -> Any:
+        """What draws rows given anything about any columns, if the model is a tree of tables."""
+        found = method(self.method).conditioned
+        if not found:
+            raise UsageError(
+                f"given: method {self.method!r} trains a generator, which cannot be asked for rows with given values; fit "
+                "clique-tree, mst, aim or independent"
+            )
+        return resolve(found)(self)
+
+    def complete(self, partial: Any, *, seed: int | None = None) -> pd.DataFrame:
+        """Rows of which some columns are given (a frame or a file), with all others drawn given these."""
+        return to_pandas(pa.concat_tables(self.complete_arrow(partial, seed=seed)), self.codec.schema)
+
+    def complete_arrow(self, partial: Any, *, seed: int | None = None) -> Iterator[pa.Table]:
+        """The same block by block, as Arrow tables."""
+        yield from self.conditioned().completed(given_rows(partial, self.codec.schema), self.keeper(), seed)
 
     def redrawn(self, count: int, *, seed: int | None = None) -> "Iterator[Model]":
         """Models that could have been fitted, had the privacy noise fallen otherwise. Post-processing: costs nothing."""
@@ -185,11 +231,15 @@ class Model:
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
 
     def _encoded_batches(
-        self, codec: Codec, rows: int, batch: int, seed: int | None, where: Where, blocks: slice = EVERY
+        self,
+        codec: Codec,
+        rows: int,
+        batch: int,
+        seed: int | None,
+        found: tuple[Allowed, ...],
+        blocks: slice = EVERY,
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        if rows < 0:
-            raise UsageError(f"rows={rows} must not be negative")
-        weights = self._class_weights(codec, where)
+        weights = self._class_weights(codec, found)
         key = jax.random.key(secrets.randbits(32) if seed is None else folded(seed), impl="rbg")
         arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
         starts = range(0, max(rows, 1), batch)
@@ -204,9 +254,10 @@ class Model:
                 encoded = self.marginals.from_uniform(encoded)
             yield encoded, np.asarray(classes, np.int32)[:size], first
 
-    def _class_weights(self, codec: Codec, where: Where) -> np.ndarray:
-        wanted = parse_where(where, codec.schema)
-        return shares(self.class_counts) if wanted is None else np.eye(codec.class_count)[wanted]
+    def _class_weights(self, codec: Codec, found: tuple[Allowed, ...]) -> np.ndarray:
+        wanted = on_label_only(found, codec.schema)
+        own = shares(self.class_counts)
+        return own if wanted is None else own * wanted / float((own * wanted).sum())
 
     # -- files -----------------------------------------------------------------------------------------------------------
     def save(self, folder: str | Path) -> Path:
@@ -329,7 +380,7 @@ def assemble(
         void_reason=document["void_reason"],
         conditional=document["conditional"],
         marginals=marginals,
-        released=from_artifact(document.get("released", ()), arrays),
+        released=from_artifact(document.get("released", {}), arrays),
         history=document["history"],
         report=document.get("report", {}),
         account=document.get("account"),
@@ -393,18 +444,3 @@ def versions() -> dict[str, str]:
 def sha256(path: Path) -> str:
     """Of a file's bytes, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def write_json(path: Path, document: object) -> None:
-    """A JSON file, written whole or not at all."""
-    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    """The contents of a JSON file; UsageError where it is none."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"{str(path)!r} is missing: {str(path.parent)!r} is not a complete model folder") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-        raise UsageError(f"{str(path)!r} cannot be read: it is damaged or not a model file") from None

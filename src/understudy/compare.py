@@ -29,10 +29,11 @@ from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting import epsilon as price
 from understudy.accounting.book import Posting
 from understudy.adviser import advise
-from understudy.artifact import Model, codec_of, load, read_json, write_json
+from understudy.artifact import Model, codec_of, load
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.experience import LABEL
+from understudy.files import read_json, write_json
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise

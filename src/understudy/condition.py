@@ -1,39 +1,45 @@
-"""Conditions on a sample: `where="label=value"` on the command line and in Python, `where={label: value}` in Python.
+"""Conditions on a sample, and which of them a model can keep.
 
-Only the class label can be conditioned on, and only in models that learned it as a condition; the value is matched by the
-way it is written, booleans also as `true`, `false`, `1` and `0`.
+A model that is a tree of tables (`clique-tree`, `mst`, `aim`, `independent`) takes conditions on any columns and draws from its
+exact distribution given them (`methods.marginals.conditioning`). Generators that were trained draw rows of a class; they take
+conditions on the label, where they learned it as a condition, and nothing else.
 """
 
-from collections.abc import Mapping
+import numpy as np
 
 from understudy.errors import UsageError
 from understudy.schema import Schema
+from understudy.schema.conditions import Allowed, Where, parse_conditions
+from understudy.schema.schema import CLASS_KINDS
 
-Where = str | Mapping[str, object] | None
+__all__ = ["Allowed", "Where", "on_label_only", "parse_conditions", "parse_where"]
 
 
-def parse_where(where: Where, schema: Schema) -> int | None:
-    """Which of the label's outcomes is wanted, from "label=value" or {label: value}; None: no condition."""
+def parse_where(where: Where, schema: Schema) -> np.ndarray | None:
+    """Which classes of the label are wanted, one truth value for each; None: no condition. For methods that know no other."""
     if where is None:
         return None
     if schema.label is None:
-        raise UsageError("where: a class label is needed, and this model was fitted without one")
-    name, column = schema.label, schema.column(schema.label)
-    # A column name may contain '=', so match the known name and not the first sign.
-    if isinstance(where, str) and where.startswith(f"{name}="):
-        wanted: object = where[len(name) + 1 :]
-    elif not isinstance(where, str) and list(where) == [name]:
-        wanted = where[name]
-    else:
-        raise UsageError(f"where={where!r} must read {name}=VALUE: conditions are on the label {name!r}")
-    if column.kind != "boolean" and column.categories is None:
-        raise UsageError(f"where: label {name!r} is {column.kind}; conditions need a label with classes")
-    for index, outcome in enumerate(column.outcomes):
-        spellings = {str(outcome)}
-        if column.kind == "boolean":
-            spellings |= {("false", "true")[index], str(index)}
-        if str(wanted) in spellings:
-            return index
-    shown = [str(outcome) for outcome in column.outcomes]
-    known = ", ".join(shown[:10]) + (", ..." if len(shown) > 10 else "")
-    raise UsageError(f"where: label {name!r} has no value {str(wanted)!r}; it has {known}")
+        raise UsageError(
+            "where: a class label is needed, and this model was fitted without one; clique-tree, mst, aim and independent take "
+            "conditions on any column"
+        )
+    if schema.column(schema.label).kind not in CLASS_KINDS:
+        kind = schema.column(schema.label).kind
+        raise UsageError(f"where: label {schema.label!r} is {kind}; conditions need a label with classes")
+    found = parse_conditions(where, schema)
+    others = [one.column.name for one in found if one.column.name != schema.label]
+    if others:
+        raise UsageError(
+            f"where: this model draws rows given its label {schema.label!r} and not given column {others[0]!r}: a trained "
+            "generator cannot be turned round; clique-tree, mst, aim and independent take conditions on any column"
+        )
+    return on_label_only(found, schema)
+
+
+def on_label_only(found: tuple[Allowed, ...], schema: Schema) -> np.ndarray | None:
+    """Which classes are wanted, if conditions are on the label alone; else None."""
+    if [one.column.name for one in found] != [schema.label]:
+        return None
+    count = len(found[0].column.outcomes)
+    return found[0].holds(np.arange(float(count)), np.zeros(count, bool))

@@ -7,10 +7,12 @@ Folders that take long to make have one writer at a time (`alone`).
 
 import contextlib
 import fcntl
+import json
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from understudy.errors import UsageError
 
@@ -65,3 +67,18 @@ def alone(path: str | Path) -> Iterator[None]:
     finally:
         place.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def write_json(path: Path, document: object) -> None:
+    """A JSON file, written whole or not at all."""
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The contents of a JSON file; UsageError where it is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{str(path)!r} is missing: {str(path.parent)!r} is not a complete model folder") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise UsageError(f"{str(path)!r} cannot be read: it is damaged or not a model file") from None

@@ -77,6 +77,7 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     method: ClassVar[str]
     redrawn: ClassVar[str] = ""  # `module:name` of what draws copies of a fitted model; empty: it cannot be done
+    conditioned: ClassVar[str] = ""  # the same of what draws rows given anything about any columns
     private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 
     epsilon: float = 1.0

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from understudy.accounting import Budget, LedgerError, epsilon
-from understudy.artifact import load, write_json
+from understudy.artifact import load
 from understudy.cli import run as command
 from understudy.compare import CHOICE_LEDGER, RESULT, compare, split
 from understudy.errors import UsageError
+from understudy.files import write_json
 from understudy.private import Curator
 from understudy.private.answers import models
 from understudy.private.mapping import Block

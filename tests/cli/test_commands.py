@@ -246,7 +246,7 @@ def test_sample_where(folder, tmp_path, capsys):
     assert command(capsys, *words, "--where", "label=1", "--out", tmp_path / "a.csv")[0] == 0
     assert set(pd.read_csv(tmp_path / "a.csv")["label"]) == {1}
     assert "no value '7'" in refused(capsys, *words, "--where", "label=7", "--out", tmp_path / "b.csv")
-    assert "must read label=" in refused(capsys, *words, "--where", "city=Ayr", "--out", tmp_path / "b.csv")
+    assert "and not given column 'city'" in refused(capsys, *words, "--where", "city=Ayr", "--out", tmp_path / "b.csv")
     assert not (tmp_path / "b.csv").exists()
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "plan": ("plan", "What a fit will cost and whether it can work, before any row is read."),
     "fit": ("fit", "Learn a private stand-in for a table."),
     "sample": ("sample", "Write synthetic rows from a fitted model."),
+    "export": ("export", "Write parts of a model as files of their own: its released counts."),
     "answer": ("answer", "Answer a question from a model, with an interval."),
     "compare": ("compare", "Several methods under one budget that is split between them."),
     "account": ("account", "A budget for all releases about the same people, charged by every run."),

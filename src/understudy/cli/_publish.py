@@ -43,7 +43,8 @@ def publish(
 ) -> None:
     """Ask, pay, write `published.json`, and with a model the release report."""
     from understudy import report
-    from understudy.artifact import load, write_json
+    from understudy.artifact import load
+    from understudy.files import write_json
     from understudy.manifest import verified
     from understudy.published.document import document
     from understudy.published.run import check

@@ -97,7 +97,7 @@ def verify(
     """Check the chain and the head, and that models were charged by this file. Exit code 1 if one was not."""
     from understudy.account import Account
     from understudy.accounting.certificate import Certificate
-    from understudy.artifact import read_json
+    from understudy.files import read_json
 
     account = Account(file)
     found = []

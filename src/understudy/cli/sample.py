@@ -44,8 +44,12 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     where: Annotated[
-        str | None,
-        typer.Option("--where", metavar="LABEL=VALUE", help='Only rows with this label, e.g. "income=>50K".'),
+        list[str] | None,
+        typer.Option("--where", metavar="CONDITION", help='Only such rows, e.g. "age >= 65 and town in {Ulm, Bonn}".'),
+    ] = None,
+    given: Annotated[
+        Path | None,
+        typer.Option("--given", help="Complete these rows: a .csv or .parquet with some of the columns."),
     ] = None,
     copies: Annotated[
         int | None,
@@ -72,14 +76,25 @@ def sample(
 
     import understudy as us
     from understudy import manifest, sampling
-    from understudy.condition import parse_where
 
     loaded = us.load(model)
     with options("where"):  # refused before the file is opened
-        parse_where(where, loaded.codec.schema)
+        found = loaded.conditions(where)
+        if loaded.needs_tree(found):
+            loaded.conditioned().where(found)
+    if given is not None:
+        if where or copies is not None or rows is not None or out.suffix.lower() == ".png":
+            raise UsageError(
+                "--given completes the rows of a file, to .csv or .parquet, without --where, --copies or --rows"
+            )
+        count = _complete(loaded, given, out, seed)
+        manifest.write(out, model, count, f"given {given.name}")
+        if not quiet:
+            show({"out": str(out), "rows": count}, lambda: f"completed {counted(count, 'row')} to {out}", as_json)
+        return
     count = loaded.rows if rows is None else rows
     if copies is not None:
-        if where is not None or out.suffix.lower() not in (".csv", ".parquet"):
+        if where or out.suffix.lower() not in (".csv", ".parquet"):
             raise UsageError("--copies writes whole tables, .csv or .parquet, without --where")
         _write_copies(loaded, files, count, seed)
         text = f"wrote {copies} copies of {count:,} rows, {files[0]} to {files[-1].name}; combine them with understudy.infer"
@@ -101,7 +116,7 @@ def sample(
         return
     with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine"):
         sampling.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
-    manifest.write(out, model, count, where)
+    manifest.write(out, model, count, " and ".join(where or ()))
     seconds = time.perf_counter() - started
     if not quiet:
         show(
@@ -109,6 +124,26 @@ def sample(
             lambda: f"wrote {counted(count, 'row')} to {out} in {seconds:.1f} s",
             as_json,
         )
+
+
+def _complete(model: "Model", given: Path, out: Path, seed: int | None) -> int:
+    """Write the rows of a file with all their columns; how many there are."""
+    from itertools import chain
+
+    from understudy.schema import open_writer
+
+    with options("given"):
+        tables = model.complete_arrow(given, seed=seed)
+        head = next(tables, None)  # the first block is read before the file is opened
+    if head is None:
+        raise UsageError(f"--given {str(given)!r} holds no rows")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    count = 0
+    with options("given"), open_writer(out, model.codec) as writer:
+        for table in chain([head], tables):
+            writer.write(table)
+            count += table.num_rows
+    return count
 
 
 def _write_copies(model: "Model", files: "list[Path]", rows: int, seed: int | None) -> None:

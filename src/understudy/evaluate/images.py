@@ -121,7 +121,7 @@ def sample_grid(model: "Model", rows: int, seed: int | None, where: Where) -> tu
     if len(pictures) != 1:
         raise UsageError("a .png grid needs a model with one image column; write .parquet or .csv")
     wanted, classes = parse_where(where, model.codec.schema), model.codec.class_values
-    labels = classes if wanted is None else (classes[wanted],)
+    labels = classes if wanted is None else tuple(value for value, own in zip(classes, wanted, strict=True) if own)
     if rows < len(labels):
         raise UsageError(f"rows={rows} is less than one image for each of {len(labels)} classes")
     columns, tiles, drawn = rows // len(labels), [], []

@@ -32,7 +32,7 @@ from understudy.errors import UsageError
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import About, Combined, combine
 from understudy.infer.run import MOST_ROWS
-from understudy.released import covers
+from understudy.released import covers, fitted_tables
 
 # Chosen, not derived: hours per week and sex of Adult, which `mst` does not count together there, have a correlation of 0.23
 # (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
@@ -102,7 +102,7 @@ def answer(
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
     if not groups:
         raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
-    covered = question.columns in ((), (model.schema.label,)) or covers(model.released, question.columns)
+    covered = question.columns in ((), (model.schema.label,)) or covers(fitted_tables(model.released), question.columns)
     first, lines = drawn.frames[0], []
     for name in groups:
         found = combine(

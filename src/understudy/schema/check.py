@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from understudy.schema.columns import OTHER, Column
+from understudy.schema.constraints import Numbers, columns_of
 from understudy.schema.facts import csv_header, file_format, parquet_schema
 from understudy.schema.reading import MISSING, UNKNOWN, Rows, Table, open_table
 from understudy.schema.schema import Schema
@@ -41,7 +42,9 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     found: dict[str, dict[str, None]] = {column.name: {} for column in schema.columns}
     label = schema.column(schema.label) if schema.label is not None and schema.label_kind != "numeric" else None
     seen: set[int] = set()
+    breaks: dict[int, None] = {}
     for rows in opened.blocks():
+        breaks |= dict.fromkeys(_broken(rows, schema))
         if label is not None and label.resolved:
             seen |= set(rows.positions(label).tolist())
         for column in schema.columns:
@@ -57,6 +60,7 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
         if typed is not None:
             problems += _types(typed[column.name], column)
         problems += [f"column {column.name!r}: {what}" for what in found[column.name]]
+    problems += [f"constraint {number}: some rows break it; in every sample it holds" for number in sorted(breaks)]
     if schema.unit is not None and _too_many_rows(
         open_table(table, schema, columns=[schema.column(schema.unit)]), schema
     ):
@@ -65,6 +69,25 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
             "the surplus is dropped at random"
         )
     return problems
+
+
+def _broken(rows: Rows, schema: Schema) -> list[int]:
+    """The numbers of constraints that some rows break."""
+    if not rows.count or not schema.checks:
+        return []
+    found = {column.name: _numbers(rows, column) for column in columns_of(schema.checks)}
+    return [number for number, one in enumerate(schema.checks, 1) if one.broken(found).any()]
+
+
+def _numbers(rows: Rows, column: Column) -> Numbers:
+    if column.kind in ("continuous", "integer", "datetime"):
+        values = rows.numbers(column)
+        return Numbers(np.nan_to_num(values), np.isnan(values))
+    if column.kind == "ordinal":
+        places = rows.positions(column)
+        return Numbers(np.maximum(places, 0).astype(float), places < 0)
+    places = rows.outcomes(column)
+    return Numbers(places.astype(float), np.asarray([value is None for value in column.outcomes])[places])
 
 
 def remarks(table: object, schema: Schema) -> list[str]:

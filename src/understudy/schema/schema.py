@@ -20,8 +20,10 @@ from typing import Any, Literal
 from understudy.errors import UsageError
 from understudy.people import People
 from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.constraints import Check, Constraint, compiled, constraints_from
 from understudy.schema.document import column_entry, column_from, mapping, nearest, reference, refuse_open
 from understudy.schema.estimates import Bounds, category_value, usable_bounds, usable_categories
+from understudy.schema.mending import witness
 from understudy.schema.paid import PaidKinds
 from understudy.schema.text import dump_yaml, read_document
 from understudy.schema.types import Value
@@ -43,6 +45,7 @@ class Schema:
     rows: int | None = None
     people: People | None = None  # None: everybody; else only units whose id lies in this range
     kinds: PaidKinds | None = None  # what finding the kinds has cost, if they were found privately
+    constraints: tuple[Constraint, ...] = ()  # kept in every sample
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -63,6 +66,8 @@ class Schema:
             raise UsageError(f"rows must be a whole number from 0, not {self.rows!r}")
         _check_label(self)
         _check_kinds(self)
+        if self.constraints:
+            witness(self.checks)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Schema":
@@ -83,7 +88,9 @@ class Schema:
     def from_dict(cls, document: object) -> "Schema":
         """The schema a parsed schema file describes."""
         document = mapping(
-            document, "the schema file", ("understudy", "rows", "label", "unit", "kinds", "decimal", "columns")
+            document,
+            "the schema file",
+            ("understudy", "rows", "label", "unit", "kinds", "decimal", "columns", "constraints"),
         )
         if document.get("understudy", "schema") != "schema":
             raise UsageError("this is not a schema file: its first line should read `understudy: schema`")
@@ -111,6 +118,7 @@ class Schema:
             rows=rows,
             people=people_of(unit),
             kinds=PaidKinds.from_entry(document.get("kinds")),
+            constraints=constraints_from(document.get("constraints")),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,6 +140,8 @@ class Schema:
         if self.kinds is not None:
             document["kinds"] = self.kinds.entry()
         document["columns"] = {column.name: column_entry(column) for column in self.columns}
+        if self.constraints:
+            document["constraints"] = [one.entry() for one in self.constraints]
         return document
 
     def fingerprint(self) -> str:
@@ -143,6 +153,11 @@ class Schema:
     def _by_name(self) -> dict[str, Column]:
         pixels = {pixel.name: pixel for column in self.columns for pixel in column.pixels}
         return pixels | {column.name: column for column in self.columns}
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The constraints in a form that can be tested."""
+        return compiled(self.constraints, self)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from understudy.methods.clique_tree.assemble import assemble
 from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, level_map
 from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
+from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
 from understudy.methods.clique_tree.pairs import DISTANCES, ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
@@ -35,7 +36,6 @@ from understudy.methods.clique_tree.tree import CliqueTree as Tree
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
 from understudy.recipe import Announced, Opening, check_counts, check_positive
-from understudy.released import Released
 from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"
@@ -48,6 +48,7 @@ class CliqueTree(Estimator):
 
     method: ClassVar[str] = "clique-tree"
     redrawn: ClassVar[str] = "understudy.methods.clique_tree.redraw:Redrawn"
+    conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
 
     cells_share: float = 0.05  # shares of the squared privacy loss, see above
     marginals_share: float = 0.1
@@ -112,12 +113,11 @@ class CliqueTree(Estimator):
             selection.run(pairs)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
-        columns, measured = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
+        columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
         tree = Tree(layout.sizes, [item.nodes for item in measured], layout.links, columns.rows)
         network = assemble(tree, descend(tree, measured, self.passes), layout, columns.nodes, columns.masses[1:])
-        names = [columns.names[number] or codec.schema.label or "" for number, _ in layout.keys]
-        released = tuple(Released.of(item.nodes, names, item.counts, item.deviation) for item in measured)
-        return Opening(CliqueTreeGenerator.of(network, codec), network, released=released)
+        kept = kept_tables(codec, columns, layout, tables, measured)
+        return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept)
 
     def weights(self, columns: Columns, label: str | None) -> dict[Clique, float]:
         """The workload: how much each pair counts."""
@@ -136,7 +136,7 @@ def used(columns: Columns, chosen: list[Chosen]) -> list[tuple[int, int]]:
 
 def ask_counts(
     curator: Curator, columns: Columns, layout: Layout, chosen: list[Chosen], sigma: float, max_rows: int
-) -> tuple[Columns, list[Measured]]:
+) -> tuple[Columns, list[Measured], list[Table]]:
     """Counts of every column's outcomes and of the chosen pairs, all in one answer."""
     keys = [*((number, None) for number in range(len(columns.levels))), *layout.keys]
     place = {key: at for at, key in enumerate(keys)}
@@ -146,15 +146,18 @@ def ask_counts(
     question = Counts.of_cliques(cells, sizes, cliques, sigma, max_rows, share=True, budgets=budgets)
     found = curator.ask(COUNTS, question).value
     measured, masses = [], list(columns.masses)
+    tables: list[Table] = []
     for one, part, deviation in zip(chosen, found, question.deviations, strict=True):
         if len(one.keys) > 1:
+            tables.append((tuple(one.keys), np.asarray(part, float), deviation))
             measured.append(Measured(tuple(layout.number[key] for key in one.keys), np.asarray(part, float), deviation))
             continue
         number = one.keys[0][0]
         both, spread = averaged(columns.counts[number], columns.noise[number], np.asarray(part, float), deviation)
+        tables.append((((number, None),), both, spread))
         masses[number] = both if number == 0 else estimate(columns.nodes[number - 1], both, spread)
         measured.append(of_column(layout, number, both, masses[number], spread))
-    return columns._replace(masses=masses), measured
+    return columns._replace(masses=masses), measured, tables
 
 
 def averaged(a: np.ndarray, noise_a: float, b: np.ndarray, noise_b: float) -> tuple[np.ndarray, float]:

@@ -26,6 +26,7 @@ from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.tree import CliqueTree, Link
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
+from understudy.released import fitted_tables
 
 PASSES = 600  # of the descent that finds mu(y) again, at most
 COPY_PASSES = 150  # of a copy
@@ -126,7 +127,8 @@ class TreeResolution(Resolution):
 
     def __init__(self, fitted: Artifact, cells: Cells) -> None:
         self.fitted, self.cells = fitted, cells
-        alone = [one for one in fitted.released if len(one.nodes) == 1]
+        self.tables = fitted_tables(fitted.released)
+        alone = [one for one in self.tables if len(one.nodes) == 1]
         self.nodes = {one.columns[0]: one.nodes[0] for one in alone if one.nodes[0]}
         self.counts = {one.nodes[0]: one.values for one in alone}
 
@@ -143,7 +145,7 @@ class TreeResolution(Resolution):
     def _in_cells(self, columns: Sequence[str], column: str) -> np.ndarray:
         """[cells, outcomes]: rows of every outcome, in the cells that count the column together with the others."""
         finest = self.nodes[column]
-        table = next((one for one in self.fitted.released if set(columns) <= one.named and len(one.nodes) > 1), None)
+        table = next((one for one in self.tables if set(columns) <= one.named and len(one.nodes) > 1), None)
         node = finest if table is None else table.nodes[table.columns.index(column)]
         cell = np.arange(self.cells.sizes[finest])
         for level in range(finest, node, -1):

@@ -59,6 +59,7 @@ class Aim(Estimator):
 
     method: ClassVar[str] = "aim"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
+    conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25

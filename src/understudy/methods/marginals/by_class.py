@@ -15,6 +15,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.measure.cells import MOST, Grouping, Node, cell_map, group, learned_columns, value_count
+from understudy.measure.described import class_cells, grouped_cells, outcome_cells
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator
@@ -43,6 +44,8 @@ class ByClass(NamedTuple):
     sizes: list[int]
     total: float
     measured: list[Measured]
+    released: list[np.ndarray]  # counts of outcomes per class, as released
+    noise: float  # of each of these counts
 
     @property
     def cells(self) -> Step:
@@ -52,9 +55,23 @@ class ByClass(NamedTuple):
     def opening(self, codec: Codec, drawn: list[Conditional]) -> Opening:
         """Tables of the model, and what draws from them."""
         network = assemble(self.nodes, self.groups, self.masses, drawn)
+        return Opening(MarginalGenerator.of(network, codec), network, released=self.kept(codec))
+
+    def kept(self, codec: Codec) -> tuple[Released, ...]:
+        """Counts of outcomes per class as they were released, and what the model was fitted to."""
         names = [codec.schema.label or "", *(node.column for node in self.nodes)]
-        kept = tuple(Released.of(item.clique, names, item.counts, item.deviation) for item in self.measured)
-        return Opening(MarginalGenerator.of(network, codec), network, released=kept)
+        columns = [codec.schema.column(node.column) for node in self.nodes]
+        label = class_cells(codec)
+        each = zip(self.nodes, columns, self.released, strict=True)
+        counts = [
+            Released.of((0, number), names, part, self.noise, cells=(label, outcome_cells(node, column)), fitted=False)
+            for number, (node, column, part) in enumerate(each, 1)
+        ]
+        words = [label, *map(grouped_cells, self.nodes, columns, self.groups)]
+        for item in self.measured:
+            own = () if len(item.clique) == 2 and item.clique[0] == 0 else tuple(words[node] for node in item.clique)
+            counts.append(Released.of(item.clique, names, item.counts, item.deviation, cells=own))
+        return tuple(counts)
 
 
 def ask_by_class(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, most: int) -> ByClass:
@@ -70,7 +87,8 @@ def ask_by_class(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan,
         np.add.at(coarse.T, grouping.cell[kept], part.T[kept])
         merged = max(len(kept) / grouping.cells, 1.0)  # counts added up: their noise adds up too
         measured.append(Measured((0, number), coarse, spread * math.sqrt(merged / classes)))
-    return ByClass(nodes, groups, masses, [classes, *(g.cells for g in groups)], total, measured)
+    sizes = [classes, *(g.cells for g in groups)]
+    return ByClass(nodes, groups, masses, sizes, total, measured, released, spread / math.sqrt(classes))
 
 
 def cells_in_pairs(counts: np.ndarray, deviation: float, noise_per_cell: float, most: int) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping
+from understudy.measure.described import outcome_cells
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble, positive
 from understudy.methods.marginals.generator import MarginalGenerator
@@ -32,6 +33,7 @@ class Independent(Estimator):
 
     method: ClassVar[str] = "independent"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:RedrawnColumns"
+    conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
 
     cells_share: float = 0.2  # of the squared privacy loss: where to cut numeric columns
     marginals_share: float = 0.7
@@ -49,7 +51,10 @@ class Independent(Estimator):
         drawn = [Conditional(number, (), own) for number, own in enumerate(weights, 1)]
         network = assemble(nodes, groups, masses, drawn)
         names = ["", *(node.column for node in nodes)]
-        kept = tuple(Released.of((number,), names, part, noise) for number, part in enumerate(found, 1))
+        kept = tuple(
+            Released.of((number,), names, part, noise, cells=(outcome_cells(node, codec.schema.column(node.column)),))
+            for number, (node, part) in enumerate(zip(nodes, found, strict=True), 1)
+        )
         return Opening(MarginalGenerator.of(network, codec), network, released=kept)
 
     def advice(

@@ -48,6 +48,7 @@ class Mst(Estimator):
 
     method: ClassVar[str] = "mst"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
+    conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25

@@ -28,7 +28,7 @@ from understudy.methods.marginals.assemble import Conditional, stacked
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.methods.marginals.junction import Beliefs, Measured, Model, tables
 from understudy.methods.marginals.resolution import Resolution
-from understudy.released import Released
+from understudy.released import Released, fitted_tables
 
 FIRST_STEPS = 200  # of the descent that finds theta(y) again, as the methods make it
 STEPS = 60  # of a copy: cells spread as after 200 steps within 5 %, in a third of the time (5,000 rows, epsilon 1, mst)
@@ -59,9 +59,10 @@ class RedrawnColumns:
 
 def need_released(fitted: Artifact) -> tuple[Released, ...]:
     """The tables of a model; UsageError if it has none."""
-    if not fitted.released:
+    found = fitted_tables(fitted.released)
+    if not found:
         raise UsageError("copies: this model was saved without its released counts; fit it again")
-    return fitted.released
+    return found
 
 
 class Redrawn:

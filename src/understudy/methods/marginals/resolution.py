@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.artifact import Model
-from understudy.released import Released
+from understudy.released import Released, fitted_tables
 
 LOW = 2.0  # counts below so many standard deviations of their noise may be cut off at zero
 KEPT = 0.4  # E max(Z, 0) of a standard normal Z: what the cut-off leaves of a cell that holds nobody
@@ -20,7 +20,7 @@ class Resolution:
 
     def __init__(self, fitted: Model) -> None:
         self.fitted = fitted
-        tables = fitted.released
+        self.tables = tables = fitted_tables(fitted.released)
         self.nodes = {name: node for one in tables for node, name in zip(one.nodes, one.columns, strict=True) if node}
         found = {node: size for one in tables for node, size in zip(one.nodes, one.values.shape, strict=True)}
         self.sizes = [found[node] for node in sorted(found) if node]
@@ -52,7 +52,7 @@ class Resolution:
 
     def cut_off(self, columns: tuple[str, ...], column: str) -> float:
         """Rows of noise that the cut-off at zero can leave in one group of the table that counts these columns together."""
-        table = next((one for one in self.fitted.released if set(columns) <= one.named), None)
+        table = next((one for one in self.tables if set(columns) <= one.named), None)
         if table is None or column not in table.columns:
             return 0.0
         axis = table.columns.index(column)
@@ -74,5 +74,5 @@ class Resolution:
         return np.asarray(np.diff(inner, axis=1, prepend=0.0) * np.maximum(self._mass(node), 0.0)[:, None])
 
     def _mass(self, node: int) -> np.ndarray:
-        table: Released = next(one for one in self.fitted.released if one.nodes[-1] == node and len(one.nodes) <= 2)
+        table: Released = next(one for one in self.tables if one.nodes[-1] == node and len(one.nodes) <= 2)
         return table.values.sum(axis=0) if table.values.ndim == 2 else table.values

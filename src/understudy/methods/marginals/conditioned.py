@@ -1,0 +1,258 @@
+"""Rows of a fitted tree model given conditions on any columns, or given some of their values.
+
+`where`: one set of conditions for all rows. `complete`: every row brings values of its own; rows whose values lie in the
+same cells share one conditioning. Given values are kept as they are, the other columns are drawn.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.artifact import Model, shares
+from understudy.constrained import Keeper
+from understudy.errors import UsageError
+from understudy.methods.marginals.conditioning import Given, Leaf, Step, Tree, pick
+from understudy.methods.marginals.evidence import (
+    Evidence,
+    cell_of,
+    everything,
+    evidence,
+    outcome_of,
+    scale,
+)
+from understudy.methods.marginals.generator import MarginalGenerator
+from understudy.schema import Codec, Column
+from understudy.schema.conditions import Allowed
+from understudy.schema.given import GivenColumn, GivenRows, with_identifiers
+from understudy.schema.values import array_of, numbers_of
+
+
+def tree_of(model: Model) -> Tree:
+    """The tables of a model, from what its artifact keeps."""
+    arrays = {name: np.asarray(value) for name, value in model.weights.items()}
+    by_rows = isinstance(model.generator, MarginalGenerator)
+    order = arrays["order"].astype(int).tolist()
+    names = list(dict.fromkeys(block.column for block in model.codec.blocks))
+    prior = shares(model.class_counts)
+    sizes = {0: len(prior)}
+    first = arrays["first"].astype(int)
+    if by_rows:
+        ends = np.append(np.sort(first), len(arrays["inner"]))
+        sizes |= {
+            node: int(ends[np.searchsorted(ends, at, "right")] - at) for node, at in zip(order, first, strict=True)
+        }
+    else:
+        sizes |= {node: int(width) for node, width in zip(order, arrays["width"], strict=True)}
+    steps = []
+    for number, node in enumerate(order):
+        real = arrays["strides"][number] > 0
+        parents = tuple(arrays["parents"][number][real].astype(int).tolist())
+        shape = tuple(sizes[parent] for parent in parents)
+        count, at, width = int(np.prod(shape)), int(arrays["offset"][number]), sizes[node]
+        table = arrays["table"]
+        sums = table[at : at + count, :width] if by_rows else table[at : at + count * width].reshape(count, width)
+        steps.append(Step(node, parents, np.diff(sums.astype(float), axis=1, prepend=0.0).reshape(*shape, width)))
+    starts = dict(zip(order, first.tolist(), strict=True))
+    leaves = {}
+    for number, name in enumerate(names):
+        column = model.codec.schema.column(name)
+        least = len(column.outcomes) if column.kind in ("categorical", "boolean") else 1
+        leaves[name] = (
+            _padded_leaf(arrays, number, starts, sizes, least) if by_rows else _flat_leaf(arrays, number, starts, sizes)
+        )
+    return Tree(prior, steps, leaves)
+
+
+def _padded_leaf(
+    arrays: dict[str, np.ndarray], number: int, starts: dict[int, int], sizes: dict[int, int], least: int
+) -> Leaf:
+    """Of arrays that are padded to the size of the column with most outcomes; `least` of them are this column's own."""
+    node = number + 1
+    inner = arrays["inner"][starts[node] : starts[node] + sizes[node]].astype(float)
+    share = np.diff(inner, axis=1, prepend=0.0)
+    base, span = arrays["base"][number].astype(float), arrays["span"][number].astype(float)
+    used = share.max(axis=0)
+    last = np.flatnonzero((used > 0.0) | (span > 0.0) | (base > 0.0))[-1]
+    size = max(int(last) + 1, least)  # the rest is padding
+    cell = np.where(used > 0.0, share.argmax(axis=0), -1)
+    return Leaf(node, cell[:size], used[:size], base[:size], span[:size])
+
+
+def _flat_leaf(arrays: dict[str, np.ndarray], number: int, starts: dict[int, int], sizes: dict[int, int]) -> Leaf:
+    node = int(arrays["column"][number])
+    cells = slice(starts[node], starts[node] + sizes[node])
+    start, length = arrays["start"][cells].astype(int), arrays["length"][cells].astype(int)
+    places = np.arange(start[0], start[-1] + length[-1])
+    cell = np.repeat(np.arange(len(length)), length)
+    sums = arrays["inner"][places].astype(float)
+    before = np.where(places == start[cell], 0.0, np.r_[0.0, sums[:-1]])
+    code = arrays["code"][places].astype(int)
+    size = int(code.max()) + 1
+    found = Leaf(node, np.full(size, -1), np.zeros(size), np.zeros(size), np.zeros(size))
+    values = (cell, sums - before, arrays["base"][places], arrays["span"][places])
+    for target, value in zip(found[1:], values, strict=True):
+        target[code] = value
+    return found
+
+
+class Conditioned:
+    """Draws rows of one model under conditions."""
+
+    def __init__(self, model: Model) -> None:
+        self.codec: Codec = model.codec
+        self.tree = tree_of(model)
+
+    def known(self, allowed: Sequence[Allowed]) -> tuple[dict[int, np.ndarray], dict[str, Evidence]]:
+        """Likelihoods of nodes' cells, and what is known of columns."""
+        nodes: dict[int, np.ndarray] = {}
+        found: dict[str, Evidence] = {}
+        for one in allowed:
+            name = one.column.name
+            if name == self.codec.schema.label and name not in self.tree.leaves:
+                values = self.codec.class_values
+                nodes[0] = np.asarray([self._is_class(one, place) for place in range(len(values))], float)
+                continue
+            leaf = self.tree.leaves[name]
+            found[name] = evidence(leaf, one)
+            weights = np.where(leaf.cell >= 0, leaf.share * found[name].weights, 0.0)
+            size = self.tree.sizes[leaf.node]
+            nodes[leaf.node] = np.bincount(np.maximum(leaf.cell, 0), weights, minlength=size)
+        return nodes, found
+
+    @staticmethod
+    def _is_class(allowed: Allowed, place: int) -> bool:
+        return bool(allowed.holds(np.asarray([float(place)]), np.asarray([False]))[0])
+
+    def where(self, allowed: Sequence[Allowed]) -> "Where":
+        """What draws rows under these conditions. UsageError if the model rules them out."""
+        nodes, found = self.known(allowed)
+        given = self.tree.given(nodes)
+        if given is None:
+            names = ", ".join(repr(one.column.name) for one in allowed)
+            raise UsageError(
+                f"where: no row of this model fulfils the conditions on {names}: together they have probability 0"
+            )
+        return Where(self, given, found, tuple(allowed))
+
+    def rows(self, given: Given, found: dict[str, Evidence], count: int, random: np.random.Generator) -> "Drawn":
+        """Encoded rows and their classes."""
+        cells = given.draw(count, random)
+        encoded = np.zeros((count, self.codec.width), np.float32)
+        for name, leaf in self.tree.leaves.items():
+            known = found.get(name) or everything(leaf)
+            table = np.zeros((self.tree.sizes[leaf.node], len(leaf.cell)))
+            real = leaf.cell >= 0
+            table[leaf.cell[real], np.flatnonzero(real)] = (leaf.share * known.weights)[real]
+            outcome = pick(table, cells[leaf.node], random)
+            self._write(encoded, name, outcome, known.values(leaf, outcome, random.random(count)))
+        return Drawn(encoded, cells[0].astype(np.int32))
+
+    def _write(self, encoded: np.ndarray, name: str, outcome: np.ndarray, values: np.ndarray) -> None:
+        for block in self.codec.blocks:
+            if block.column != name:
+                continue
+            if block.part == "missing":
+                encoded[:, block.start] = outcome == 0
+            elif block.head == "numeric":
+                encoded[:, block.start] = values
+            elif block.head == "binary":
+                encoded[:, block.start] = outcome
+            else:
+                encoded[np.arange(len(outcome)), block.start + outcome] = 1.0
+
+    def completed(self, blocks: Iterator[GivenRows], keeper: Keeper, seed: int | None) -> Iterator[pa.Table]:
+        """Blocks of given rows with all their columns, and the constraints of the schema kept."""
+        random, first = np.random.default_rng(seed), 0
+        for block in blocks:
+            table = self.complete(block.columns, block.rows, random, first)
+            known = {one.column.name: one.known for one in block.columns}
+            yield with_identifiers(keeper.mend(table, known), block.identifiers)
+            first += block.rows
+
+    def complete(
+        self, columns: Sequence[GivenColumn], rows: int, random: np.random.Generator, first: int = 0
+    ) -> pa.Table:
+        """Rows with the given values, everything else drawn."""
+        keys = np.stack([self._cells(one) for one in columns], axis=1) if columns else np.zeros((rows, 0), int)
+        groups, own = np.unique(keys, axis=0, return_inverse=True)
+        encoded, classes = np.zeros((rows, self.codec.width), np.float32), np.zeros(rows, np.int32)
+        order = np.argsort(own.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(own.ravel(), minlength=len(groups)))
+        for number, group in enumerate(groups):
+            here = order[ends[number - 1] if number else 0 : ends[number]]
+            known = {
+                self._node(one.column): np.eye(self.tree.sizes[self._node(one.column)])[cell]
+                for one, cell in zip(columns, group.tolist(), strict=True)
+                if cell >= 0
+            }
+            given = self.tree.given(known)
+            if given is None:
+                raise UsageError(
+                    f"given: row {int(here.min()) + 1 + first} holds values that cannot occur together under this model"
+                )
+            encoded[here], classes[here] = self.rows(given, {}, len(here), random)
+        table = self.codec.decode_arrow(encoded, classes, first_row=first)
+        for one in columns:
+            table = self._kept(table, one)
+        return table
+
+    def _node(self, column: Column) -> int:
+        return self.tree.leaves[column.name].node if column.name in self.tree.leaves else 0
+
+    def _cells(self, one: GivenColumn) -> np.ndarray:
+        """The cell of each given value; -1 where none is given."""
+        leaf = self.tree.leaves.get(one.column.name)
+        if leaf is None:  # the class
+            cells = one.values.astype(int)
+        elif not one.numeric:
+            cells = cell_of(leaf, one.values.astype(int))
+        else:
+            lower, width = scale(one.column)
+            cells = cell_of(leaf, outcome_of(leaf, one.column, (one.values - lower) / width))
+        return np.asarray(np.where(one.known, cells, -1))
+
+    def _kept(self, table: pa.Table, one: GivenColumn) -> pa.Table:
+        """The given values in place of drawn ones."""
+        place = table.column_names.index(one.column.name)
+        values, null = numbers_of(table[one.column.name], one.column)
+        fresh = array_of(np.where(one.known, one.values, values), null & ~one.known, one.column)
+        return table.set_column(place, table.schema.field(place), fresh)
+
+
+class Drawn(NamedTuple):
+    """Encoded rows and classes."""
+
+    encoded: np.ndarray
+    classes: np.ndarray
+
+
+class Where(NamedTuple):
+    """Rows of one model under one set of conditions."""
+
+    source: Conditioned
+    given: Given
+    found: dict[str, Evidence]
+    allowed: tuple[Allowed, ...]
+
+    def batches(self, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
+        """So many rows, in batches, or some batches of all; every row fulfils the conditions."""
+        starts = range(0, max(rows, 1), batch)
+        for number in range(len(starts))[blocks]:
+            random, first = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))), starts[number]
+            drawn = self.source.rows(self.given, self.found, min(batch, rows - first), random)
+            table = self.source.codec.decode_arrow(*drawn, first_row=first)
+            for one in self.allowed:
+                table = _inside(table, one) if one.numeric else table
+            yield table
+
+
+def _inside(table: pa.Table, allowed: Allowed) -> pa.Table:
+    """Numbers that rounding moved across an end of a range go back to it."""
+    column = allowed.column
+    values, null = numbers_of(table[column.name], column)
+    if allowed.holds(values, null).all():
+        return table
+    place = table.column_names.index(column.name)
+    return table.set_column(place, table.schema.field(place), array_of(allowed.nearest(values), null, column))

@@ -1,0 +1,278 @@
+"""Rows that keep the constraints: a row that keeps all of them, found before anything is fitted, and rows made to.
+
+`witness` looks for one row that keeps all constraints, by trying for every column the values at which some constraint changes
+its answer (ends of ranges, listed values, one value that is not named, missing) and for the last part of a sum what is left
+over. With orders, implications and combinations these values suffice: if any row keeps all constraints, moving each number down
+to the nearest such value keeps them too. A set without a witness is contradictory, and refused.
+
+`mended` changes rows that break a constraint, as little as it can: the consequence of an implication first, numbers put in
+order, the combination that agrees with most columns, the total of a sum. What a few rounds of that do not mend takes the
+witness's values, so that no row is left that breaks a constraint.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from understudy.errors import UsageError
+from understudy.schema.columns import Column
+from understudy.schema.conditions import Allowed
+from understudy.schema.constraints import (
+    Check,
+    Combination,
+    Numbers,
+    Rising,
+    Rule,
+    Table,
+    Total,
+    any_broken,
+    columns_of,
+    count_rows,
+)
+from understudy.schema.values import quantum
+
+TRIES = 100_000  # assignments that the search for a witness looks at
+ROUNDS = 8  # of mending, before the witness's values are taken
+
+Row = dict[str, tuple[float, bool]]  # a number or position of each column, and whether it is missing
+
+
+def witness(checks: Sequence[Check]) -> Row:
+    """A row that keeps all constraints, of the columns that they speak of. UsageError if there is none."""
+    found = _search(_ordered(checks), checks, {}, TRIES)
+    if found is None:
+        raise UsageError(
+            "constraints: no row can keep all of them; they contradict each other, or the bounds and categories of their columns"
+        )
+    return found
+
+
+def _ordered(checks: Sequence[Check]) -> list[Column]:
+    """Parts of a sum after its total, so that the last part can be what is left over."""
+    sums = [check for check in checks if isinstance(check, Total)]
+    later = dict.fromkeys(column for check in sums for column in check.columns[1:])
+    return [*(column for column in columns_of(checks) if column not in later), *later]
+
+
+def _candidates(column: Column, checks: Sequence[Check]) -> list[tuple[float, bool]]:
+    if column.kind in ("categorical", "boolean"):
+        gap = len(column.outcomes) - 1 if column.missing else -1
+        return [(float(place), place == gap) for place in range(len(column.outcomes))]
+    lower, upper = column.bounds
+    ends = {lower, upper}
+    for check in checks:
+        if isinstance(check, Rule):
+            ranges = [one for allowed in (*check.when, *check.then) for one in allowed.ranges]
+            ends.update(end for one in ranges for end in one)
+            step = quantum(column)  # just outside of a range, a condition does not hold
+            ends.update(end for low, high in ranges for end in (_beside(low, -1, step), _beside(high, 1, step)))
+        elif isinstance(check, Combination):
+            ends.update(number for row in check.numbers for number in row)
+        else:
+            ends.update(end for other in check.columns for end in other.bounds)
+    whole = column.kind in ("integer", "ordinal")
+    numbers = sorted({float(np.rint(end)) if whole else end for end in ends if lower <= end <= upper})
+    return [*((number, False) for number in numbers), *([(lower, True)] if column.missing else [])]
+
+
+def _beside(end: float, sign: int, step: float) -> float:
+    return end + sign * step if step else float(np.nextafter(end, sign * np.inf))
+
+
+def _search(columns: Sequence[Column], checks: Sequence[Check], fixed: Row, tries: int) -> Row | None:
+    """Values of these columns that keep all constraints together with the fixed ones, the first that are found."""
+    row, choices, left = dict(fixed), {column.name: _candidates(column, checks) for column in columns}, [tries]
+
+    def settled(place: int) -> bool:
+        if place == len(columns):
+            return True
+        name = columns[place].name
+        for value in (*_left_over(columns[place], checks, row), *choices[name]):
+            left[0] -= 1
+            row[name] = value
+            if left[0] > 0 and not _breaks(checks, row) and settled(place + 1):
+                return True
+            del row[name]
+        return False
+
+    return row if settled(0) else None
+
+
+def _left_over(column: Column, checks: Sequence[Check], row: Row) -> Iterator[tuple[float, bool]]:
+    """What the last part of a sum has to be."""
+    lower, upper = (0.0, -1.0) if column.kind in ("categorical", "boolean") else column.bounds
+    for check in checks:
+        if isinstance(check, Total) and column in check.columns[1:]:
+            others = [one.name for one in check.columns if one != column]
+            if all(name in row for name in others):
+                rest = row[others[0]][0] - sum(row[name][0] for name in others[1:])
+                if lower <= rest <= upper:
+                    yield rest, False
+
+
+def _breaks(checks: Sequence[Check], row: Row) -> bool:
+    known = [check for check in checks if all(column.name in row for column in check.columns)]
+    return bool(known) and bool(any_broken(known, table_of(row))[0])
+
+
+def table_of(row: Row) -> dict[str, Numbers]:
+    """One row as a table."""
+    return {name: Numbers(np.asarray([value]), np.asarray([null])) for name, (value, null) in row.items()}
+
+
+# -- mending -----------------------------------------------------------------------------------------------------------------
+def with_totals(
+    rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray] | None = None
+) -> dict[str, Numbers]:
+    """The totals of sums replaced by what their parts add up to, where that lies within the total's bounds and the total is
+    not `kept`.
+    """
+    found = dict(rows)
+    for check in checks:
+        if isinstance(check, Total):
+            column = check.columns[0]
+            sums, null = check.sums(found)
+            lower, upper = column.bounds
+            fits = (sums >= lower) & (sums <= upper) & ~null
+            if kept is not None and column.name in kept:
+                fits &= ~kept[column.name]
+            own = found[column.name]
+            found[column.name] = Numbers(np.where(fits, sums, own.values), own.null)
+    return found
+
+
+def mended(rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray], row: Row) -> dict[str, Numbers]:
+    """Rows that keep all constraints; `kept` says which values must not change, and `row` is a witness.
+
+    Rows whose kept values break a constraint by themselves stay broken.
+    """
+    size = count_rows(rows)
+    free = {name: ~kept[name] if name in kept else np.ones(size, bool) for name in rows}
+    found = {name: Numbers(own.values.copy(), own.null.copy()) for name, own in rows.items()}
+    for turn in range(ROUNDS):
+        if not any_broken(checks, found).any():
+            return found
+        for check in checks:
+            _mend(found, check, free, check.broken(found), turn)
+    for place in np.flatnonzero(any_broken(checks, found)).tolist():
+        own = {name: (float(values[place]), bool(null[place])) for name, (values, null) in found.items()}
+        fixed = {name: own[name] for name in own if not free[name][place]}
+        for name, (value, null) in _instead(own, fixed, checks, row).items():
+            found[name].values[place], found[name].null[place] = value, null
+    return found
+
+
+def _instead(own: Row, fixed: Row, checks: Sequence[Check], row: Row) -> Row:
+    """The witness's values, or what is found to go with values that must not change."""
+    fallback = own | row | fixed
+    if not any_broken(checks, table_of(fallback))[0]:
+        return fallback
+    columns = [column for column in _ordered(checks) if column.name not in fixed]
+    return _search(columns, checks, fixed, TRIES // 10) or own
+
+
+Free = Mapping[str, np.ndarray]
+
+
+def _mend(rows: dict[str, Numbers], check: Check, free: Free, broken: np.ndarray, turn: int) -> None:
+    """One step towards keeping a constraint in the rows that break it."""
+    if not broken.any():
+        return
+    if isinstance(check, Rule):
+        _mend_rule(rows, check, free, broken)
+    elif isinstance(check, Rising):
+        _mend_order(rows, check, free, broken)
+    elif isinstance(check, Combination):
+        _mend_combination(rows, check, free, broken)
+    elif isinstance(check, Total):
+        _mend_total(rows, check, free, broken, total_first=turn % 2 == 0)
+
+
+def _mend_rule(rows: dict[str, Numbers], check: Rule, free: Free, broken: np.ndarray) -> None:
+    """Make the consequence hold where its columns may change; else let the last condition not hold."""
+    then = broken & bool(check.then)
+    for one in check.then:
+        then &= free[one.column.name] | one.holds(*rows[one.column.name])
+    for one in check.then:
+        _set(rows, one.column, then & ~one.holds(*rows[one.column.name]), *_into(one, rows[one.column.name]))
+    left = broken & ~then
+    for one in reversed(check.when):
+        own = left & free[one.column.name]
+        values = rows[one.column.name]
+        outside = [c for c in _candidates(one.column, [Rule((one,))]) if not _fits(one, c)]
+        if outside and own.any():
+            numbers, null = np.asarray([c[0] for c in outside]), np.asarray([c[1] for c in outside])
+            gaps = np.abs(values.values[:, None] - numbers) + 1e12 * null
+            best = gaps.argmin(axis=1)
+            _set(rows, one.column, own, numbers[best], null[best])
+            left = left & ~own
+
+
+def _mend_order(rows: dict[str, Numbers], check: Rising, free: Free, broken: np.ndarray) -> None:
+    """Sorted, where all values may change; otherwise raised to what stands before and lowered to what stands after."""
+    names = [column.name for column in check.columns]
+    loose = broken & np.logical_and.reduce([free[name] & ~rows[name].null for name in names])
+    ordered = np.sort([rows[name].values for name in names], axis=0)
+    for column, values in zip(check.columns, ordered, strict=True):
+        _set(rows, column, loose, values, rows[column.name].null)
+    for columns, limit in ((check.columns, np.maximum), (check.columns[::-1], np.minimum)):
+        reached = rows[columns[0].name].values
+        for column in columns[1:]:
+            own = rows[column.name]
+            _set(rows, column, broken & ~loose & free[column.name] & ~own.null, limit(own.values, reached), own.null)
+            reached = np.where(own.null, reached, rows[column.name].values)
+
+
+def _mend_combination(rows: dict[str, Numbers], check: Combination, free: Free, broken: np.ndarray) -> None:
+    """The combination that agrees with most columns, and with all that must not change."""
+    numbers = np.asarray(check.numbers)
+    score = np.zeros((len(broken), len(numbers)))
+    for place, column in enumerate(check.columns):
+        values, null = rows[column.name]
+        agrees = (values[:, None] == numbers[:, place]) & ~null[:, None]
+        score += agrees * np.where(free[column.name], 1.0 + 1e-3 * (len(check.columns) - place), 1e6)[:, None]
+    best = numbers[score.argmax(axis=1)]
+    for place, column in enumerate(check.columns):
+        own = broken & free[column.name]
+        _set(rows, column, own, best[:, place], np.zeros(len(own), bool))
+
+
+def _mend_total(rows: dict[str, Numbers], check: Total, free: Free, broken: np.ndarray, *, total_first: bool) -> None:
+    """The total from its parts, or the parts moved so that they add up to it: those of coarse steps first."""
+    total, parts = check.columns[0], sorted(check.columns[1:], key=quantum, reverse=True)
+    lower, upper = total.bounds
+    own = rows[total.name]
+    sums = check.sums(rows).values
+    fits = broken & free[total.name] & (sums >= lower) & (sums <= upper) & total_first
+    _set(rows, total, fits, sums, own.null)
+    over = check.sums(rows).values - rows[total.name].values
+    for column in parts:
+        before, move = rows[column.name].values, broken & ~fits & free[column.name]
+        _set(rows, column, move, before - over, rows[column.name].null)
+        over = over - (before - rows[column.name].values)
+
+
+def _set(
+    rows: dict[str, Numbers], column: Column, where: np.ndarray, values: np.ndarray, null: np.ndarray | np.bool_
+) -> None:
+    """Values of some rows, rounded to those that the column can have."""
+    if column.kind not in ("categorical", "boolean"):
+        lower, upper = column.bounds
+        step = quantum(column)
+        values = np.clip(lower + step * np.rint((values - lower) / step) if step else values, lower, upper)
+    own = rows[column.name]
+    rows[column.name] = Numbers(np.where(where, values, own.values), np.where(where, null, own.null))
+
+
+def _fits(one: Allowed, value: tuple[float, bool]) -> bool:
+    return bool(one.holds(np.asarray([value[0]]), np.asarray([value[1]]))[0])
+
+
+def _into(one: Allowed, own: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest values that a condition allows."""
+    size = len(own.null)
+    if one.numeric:
+        return one.nearest(own.values), np.full(size, not one.ranges)
+    places = np.asarray([place for place, outcome in enumerate(one.column.outcomes) if outcome in one.outcomes])
+    best = places[np.abs(own.values[:, None] - places).argmin(axis=1)]
+    return best.astype(float), np.asarray([outcome is None for outcome in one.column.outcomes])[best]

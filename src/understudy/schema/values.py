@@ -1,0 +1,74 @@
+"""Decoded columns as numbers in the units of their bounds, and back: dates in seconds since 1970, ordinals as positions.
+
+For what is done to rows after they were drawn (conditions, given values, constraints): arithmetic in double precision,
+and back to the column's own type, rounded to values that it can have.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.decode import numpy_type, pick, step_of
+
+
+def quantum(column: Column) -> float:
+    """Distance of two neighbouring values, in the units of the bounds; 0: any number."""
+    if column.kind in ("integer", "ordinal"):
+        return 1.0
+    if column.kind == "datetime":
+        return step_of(column)
+    if column.decimals is not None:
+        return float(10.0**-column.decimals)
+    return float(10.0**-column.arrow_type.scale) if pa.types.is_decimal(column.arrow_type) else 0.0
+
+
+def numbers_of(array: pa.Array | pa.ChunkedArray, column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """float64 values and where there is none. Of categories and truth values the position among the outcomes."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    null = array.is_null().to_numpy(zero_copy_only=False)
+    if column.kind not in NUMERIC:
+        return _positions(array, column), null
+    if column.kind == "datetime":
+        if pa.types.is_date(array.type):
+            days = array.cast(pa.date32()).cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
+            return days.astype(np.float64) * 86400.0, null
+        per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[array.type.unit]
+        ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return ticks / per_second, null
+    return array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False).copy(), null
+
+
+def _positions(array: pa.Array, column: Column) -> np.ndarray:
+    values = (column.categories or ()) if column.kind == "ordinal" else column.outcomes
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    known = [value for value in values if value is not None]
+    index = pc.index_in(array, value_set=pa.array(known, array.type)) if known else pa.nulls(len(array), pa.int32())
+    return np.asarray(pc.fill_null(index, len(known)).to_numpy(zero_copy_only=False).astype(np.float64))
+
+
+def array_of(values: np.ndarray, null: np.ndarray, column: Column) -> pa.Array:
+    """The column's Arrow array from numbers, rounded to values that it can have and within its bounds."""
+    kind = column.arrow_type
+    mask = null if null.any() else None
+    if column.kind not in NUMERIC:
+        ordinal = column.kind == "ordinal"
+        outcomes = (column.categories or ()) if ordinal else column.outcomes
+        return pick(outcomes, np.rint(values).astype(np.int32), kind, mask if ordinal else None)
+    lower, upper = column.bounds
+    step = quantum(column)
+    values = np.where(null, lower, values)
+    if step:
+        values = lower + step * np.rint((values - lower) / step)
+    values = np.clip(values, lower, upper)
+    if column.kind == "datetime":
+        if pa.types.is_date(kind):
+            return pa.array(np.rint(values / 86400.0).astype(np.int32), mask=mask).cast(pa.date32()).cast(kind)
+        per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+        return pa.array(np.rint(values * per_second).astype(np.int64), mask=mask).cast(kind)
+    if column.decimals is not None:
+        values = np.round(values, column.decimals)
+    made = pa.array(values.astype(numpy_type(column)), mask=mask)
+    return made if made.type == kind else made.cast(kind, safe=False)
