@@ -314,6 +314,6 @@ def test_options_are_checked(method, options):
 
 
 def test_encoded_samples_fit_the_codec(generous):
-    rows, _, _ = next(generous._encoded_batches(Codec(schema()), 100, 100, 0, None))
+    rows, _, _ = next(generous._encoded_batches(Codec(schema()), 100, 100, 0, ()))
     assert rows.shape == (100, generous.codec.width)
     assert np.isfinite(rows).all()
