@@ -13,7 +13,19 @@ from understudy.private.answers import sums
 from understudy.private.blocks import Blocks
 from understudy.private.mapping import Block, apply, row_lengths
 from understudy.questions import Sums, row_maps
-from understudy.questions.row_maps import Entry, Label, LookUp, Places, Step, Tree, describe, digest
+from understudy.questions.row_maps import (
+    Cuts,
+    Entry,
+    Forest,
+    Label,
+    LookUp,
+    OneHot,
+    Places,
+    Step,
+    Tree,
+    describe,
+    digest,
+)
 
 from .table import CELLS, CLASSES, SEEN, STEPS, WIDTH
 
@@ -137,6 +149,45 @@ def test_a_mutant_that_mixes_rows_is_caught(monkeypatch):
     classes = np.zeros(5, np.int32)
     whole = apply(DividedByTheLargest(), Block(rows, classes))
     assert not same_bits(apply(DividedByTheLargest(), Block(rows[:1], classes[:1])), whole[:1])
+
+
+BOTH = Cuts(np.asarray([0, 1]), (np.asarray([0.5]),) * 2, np.asarray([-1, -1]))
+FAR, BACK, LEAF = np.asarray([0, 99, -1]), np.asarray([1, 0, 0]), np.asarray([2, 2, 0])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        LookUp(BOTH, (np.zeros(2),)),
+        LookUp(BOTH, (np.asarray(["1", "odd"]), np.zeros(2))),
+        Forest((Tree(FAR, np.full(3, 0.5), LEAF, np.asarray([1, 2, 0]), np.zeros((3, 2))),)),
+        Forest((Tree(np.asarray([0, 0, -1]), np.full(3, 0.5), LEAF, BACK, np.zeros((3, 2))),)),
+        Forest((Tree(np.asarray([0, -1]), np.full(2, 0.5), np.asarray([1, 0]), np.asarray([7, 0]), np.zeros((2, 2))),)),
+    ],
+    ids=[
+        "too few tables",
+        "a table of texts",
+        "a place beyond the row",
+        "a tree without end",
+        "a node that is not there",
+    ],
+)
+def test_a_map_that_only_some_rows_would_fail_on_is_refused_for_all(step):
+    """Row 0.1 would pass each of them, row 0.9 not (or it never ended): the error itself would say which one is in the table."""
+    for value in (0.1, 0.9):
+        with pytest.raises(RuntimeError, match=r"needs a table|must look at places"):
+            apply(step, Block(np.full((2, WIDTH), value, np.float32), np.zeros(2, np.int32)))
+
+
+def test_what_a_map_says_nothing_about_is_never_what_stood_in_memory():
+    """A look-up in an empty table once gave what its memory had held before: numbers of other rows."""
+    block = Block(np.full((64, WIDTH), 0.9, np.float32), np.zeros(64, np.int32))
+    for _ in range(20):
+        remains = [np.full((64, 2), 7.0, order="F") for _ in range(20)]
+        del remains
+        assert (apply(LookUp(BOTH, (np.zeros(0), np.zeros(0)), absent=3.0), block) == 3.0).all()
+    assert apply(OneHot(BOTH, np.asarray([0, 2])), block).tolist() == [[0.0, 1.0]] * 64
+    assert apply(OneHot(BOTH, np.asarray([2, 0])), block).tolist() == [[0.0, 1.0]] * 64
 
 
 def test_maps_are_compared_by_what_they_say():

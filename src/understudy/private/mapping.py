@@ -175,12 +175,13 @@ def _outcomes(step: maps.Outcomes, block: Block, of: Applied) -> Array:
 
 def _look_up(step: maps.LookUp, block: Block, of: Applied) -> Array:
     cells = of(step.cells)
+    if len(step.tables) != cells.shape[1] or any(table.dtype.kind not in "biuf" for table in step.tables):
+        raise RuntimeError("a look-up needs a table of numbers for every cell")
     whole = all(table.dtype.kind == "i" for table in step.tables)
     found = np.empty(cells.shape, np.int32 if whole else np.float64, order="F")
-    for j, table in enumerate(step.tables):
+    for j, table in enumerate(step.tables):  # every place is written: what stood in memory may be somebody's row
         cell = cells[:, j]
-        if len(table):
-            found[:, j] = table[np.clip(cell, 0, len(table) - 1)]
+        found[:, j] = table[np.clip(cell, 0, len(table) - 1)] if len(table) else step.absent
         found[cell < 0, j] = step.absent
     return found
 
@@ -200,6 +201,8 @@ def _present(step: maps.Present, block: Block, of: Applied) -> Array:
 def _one_hot(step: maps.OneHot, block: Block, of: Applied) -> Array:
     found, start = np.zeros((len(block), int(np.sum(step.sizes)))), 0
     for cell, size in zip(of(step.cells).T, step.sizes, strict=True):
+        if size < 1:
+            continue
         own = np.clip(cell, -1, max(size, 2) - 1)
         rows = np.flatnonzero(own >= 0 if size > 1 else own == 1)
         found[rows, start + (own[rows] if size > 1 else 0)] = 1.0
@@ -244,6 +247,7 @@ def _leaves(step: maps.Leaves, block: Block, of: Applied) -> Array:
     rows, number = np.asarray(block.rows, np.float32), np.arange(len(block))
     total = np.zeros((len(block), step.trees[0].value.shape[1]))
     for tree in step.trees:
+        check_tree(tree, rows.shape[1])
         node = np.zeros(len(block), np.int64)
         while (inner := tree.feature[node] >= 0).any():
             below = rows[number, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
@@ -272,6 +276,14 @@ def _binned(step: maps.Binned, block: Block, of: Applied) -> Array:
     for j, edges in enumerate(step.edges):
         found[:, j] = np.searchsorted(edges, numbers[:, j], side="right")
     return found
+
+
+def check_tree(tree: maps.Tree, width: int) -> None:
+    """Every way through the tree ends, whoever takes it: an error that only some rows reach would say that they are there."""
+    node = np.flatnonzero(tree.feature >= 0)
+    following = np.stack([tree.left[node], tree.right[node]])
+    if (tree.feature >= width).any() or (following <= node).any() or (following >= len(tree.feature)).any():
+        raise RuntimeError("the nodes of a tree must look at places of the row and lead to later nodes")
 
 
 Pair = maps.Plus | maps.Minus | maps.Times | maps.Over
