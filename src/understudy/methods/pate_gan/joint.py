@@ -106,7 +106,7 @@ class PateGanJoint(Estimator):
             judged=generator.judged,
             classes_per_unit=classes_per_unit(codec.schema),
             sigma=plan.parameters["noise"][VOTES],
-            norm=self.norm * slope * math.sqrt(generator.judged * size / float(made.rows.max())),
+            norm=self.norm * slope * math.sqrt(generator.judged * size / power_of_two(float(made.rows.max()))),
             squared=generator.squared,
             learning_rate=rate,
         )
@@ -153,3 +153,8 @@ class PateGanJoint(Estimator):
         names = "practice teacher_steps batch settle"
         same = {name: getattr(self, name) for name in names.split()}
         return JointGenerator(heads=heads, classes=classes, judged=int(judged), **same)
+
+
+def power_of_two(rows: float) -> float:
+    """The nearest one: C need not be finer, and fits whose noisy counts differ a little share one compiled program."""
+    return float(2.0 ** round(math.log2(max(rows, 1.0))))
