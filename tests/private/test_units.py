@@ -68,6 +68,11 @@ def shuffle(tmp_path):
     return units.Shuffle(table, SCHEMA, home, 3, secrets.token_bytes(32), 25)
 
 
+def test_the_key_of_a_shuffle_is_not_printed(shuffle):
+    """Whoever has it can hash ids until the numbers of the private files are found; engines print what fails."""
+    assert shuffle.key.hex() not in repr(shuffle) and repr(shuffle.key) not in f"{shuffle!r} {shuffle}"
+
+
 def scattered(shuffle, again):
     """Rows that all workers write, one of them once more after it seemed lost; then every file settled twice."""
     for part in (*range(shuffle.table.parts), *again):

@@ -182,7 +182,7 @@ def spread(
     return Spread(sum(kept), [UnitFile(shuffle.file(number)) for number, rows in enumerate(kept) if rows], home)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # nothing that prints it shows the key
 class Shuffle:
     """What workers need to bring the rows of units together. `key` is secret: it is shared with workers and thrown away.
 
