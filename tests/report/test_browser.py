@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from ..serve.test_browser import FAINT
+
 pytestmark = pytest.mark.browser
 
 SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
@@ -59,6 +61,17 @@ def test_page_in_a_browser(browser, case, kind, size, at):
         assert value == repr(at(data, path)) and text != ""
     outside = [u for u in browser.requests if u != page.as_uri() and not u.startswith("data:image/png;base64,")]
     assert page.as_uri() in browser.requests and outside == []
+
+
+@pytest.mark.parametrize("kind", ["internal", "release"])
+def test_reports_can_be_read_on_a_dark_screen(browser, case, kind):
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    try:
+        browser.open(case.parent / f"{kind}.html", SIZES["desktop"])
+        assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
+        assert browser.ask(FAINT) == []
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 def test_the_watch_notices_a_request_that_leaves(browser, tmp_path):
