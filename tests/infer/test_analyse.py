@@ -7,6 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from understudy.errors import UsageError
 from understudy.infer import analyse, difference, mean, parse, proportion, quantile
+from understudy.infer.run import looked_at
 from understudy.schema import Column, Schema
 
 SCHEMA = Schema(
@@ -129,3 +130,16 @@ def test_groups_are_answered_one_by_one():
 def test_what_is_not_understood_is_refused_in_words(text, said):
     with pytest.raises(UsageError, match=said):
         parse(text, SCHEMA)
+
+
+def test_the_columns_that_a_function_looks_at_are_found_by_trying():
+    rows = table()
+    assert looked_at(lambda rows: mean(rows.age), rows) == (), "a column alone rests on no other"
+    assert looked_at(lambda rows: difference(mean(rows.age[rows.smoker]), mean(rows.age[~rows.smoker])), rows) == (
+        "age",
+        "smoker",
+    )
+    fit = lambda rows: LinearRegression().fit(rows[["age"]], rows.smoker)  # noqa: E731
+    assert looked_at(fit, rows) == ("age", "smoker")
+    ordered = lambda rows: {"": (float(rows.income.dropna().iloc[0]), float(1 / (rows.age[0] == rows.age[0])))}  # noqa: E731
+    assert looked_at(ordered, rows) == ("income",)

@@ -12,8 +12,9 @@ from understudy.accounting import holds, verify
 from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.fit import fit
-from understudy.infer import analyse, answer
+from understudy.infer import analyse, answer, difference, mean
 from understudy.infer.ask import draw, widened
+from understudy.infer.columns import mean_intervals
 from understudy.infer.rules import combine
 from understudy.methods.marginals.redraw import Redrawn
 from understudy.private.noise import SeededNoise
@@ -128,6 +129,28 @@ def test_an_answer_says_what_it_rests_on(model):
         "0.1 standard deviations at the least, for halves"
     )
     assert guess.to_dict()["answers"][0]["group"] == "town=a"
+
+
+def test_an_analysis_says_what_it_rests_on(model):
+    """Columns that no table counts together: widened, and it says so; without its model (the mutant) the interval is short."""
+    apart = fit(us.Independent(), table()[["age", "town"]], Schema(columns=SCHEMA.columns[:2]), noise=SeededNoise(0))
+
+    def gap(rows):
+        return difference(mean(rows.age[rows.town == "a"]), mean(rows.age[rows.town != "a"]))
+
+    few = {"copies": 4, "rows": 400, "seed": 0}
+    found = analyse(apart, gap, **few)[""]
+    bare = analyse(apart.copies(4, rows=400, seed=0), gap, ratio=400 / apart.rows)[""]
+    assert "age, town" in found.remark and "rests on the model" in found.remark and not bare.remark
+    assert found.high - found.low > 3 * (bare.high - bare.low)
+    assert not analyse(apart, lambda rows: mean(rows.age), **few)[""].remark
+
+
+def test_a_report_has_intervals_of_means_where_the_model_can_draw_copies(model):
+    found = mean_intervals(model)
+    low, high = found["age"]
+    assert list(found) == ["age"] and low < table().age.mean() < high and high - low < 4.0
+    assert mean_intervals(replace(model, released=())) == {}
 
 
 def test_several_rows_of_a_person_widen_the_interval(model):

@@ -30,6 +30,7 @@ from understudy.evaluate.metrics import (
     violations,
 )
 from understudy.evaluate.result import FAMILIES, Evaluation, Fidelity, Header, Utility
+from understudy.infer.columns import mean_intervals
 from understudy.schema import Schema
 from understudy.schema.images import spread_frame, spread_schema
 
@@ -140,7 +141,12 @@ def evaluate(
         out["images"] = steps.do("pictures", lambda: images.compare(
             schema, shape, train=known, test=held, synthetic=prepared, max_rows=max_rows, seed=seed))  # fmt: skip
         grid = images.synthetic_grid(prepared[0], from_synthetic, shape)
-    described = steps.do("synthetic table", lambda: release.describe(prepared[0], from_synthetic, public, grid, origin))
+    described = steps.do(
+        "synthetic table",
+        lambda: release.describe(
+            prepared[0], from_synthetic, public, grid, origin, None if model is None else mean_intervals(model)
+        ),
+    )
     header = _header(
         schema, target, held, known, prepared, models=chosen, metrics=families, max_rows=max_rows, seed=seed,
         certificate=None if certificate is None else json.loads(json.dumps(certificate)), notes=tuple(notes),

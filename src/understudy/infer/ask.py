@@ -21,7 +21,7 @@ may have, which is the worst case.
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,14 +30,11 @@ import pandas as pd
 from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.infer.question import Question, parse
-from understudy.infer.rules import About, Combined, combine
-from understudy.infer.run import MOST_ROWS
+from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
+from understudy.infer.run import MOST_ROWS, rests_on_the_model
 from understudy.released import covers, fitted_tables
 
-# Chosen, not derived: hours per week and sex of Adult, which `mst` does not count together there, have a correlation of 0.23
-# (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
-UNKNOWN = 0.25
-WITHIN = 0.1  # the same between group and value within a cell, where cells have taken up most of it; chosen likewise
+WITHIN = 0.1  # as `rules.UNKNOWN` within a cell, where cells have taken up most of the dependence; chosen likewise
 
 
 @dataclass(frozen=True)
@@ -121,13 +118,6 @@ def answer(
     return Answered(text, tuple(lines), covered, remarks(model, question, covered, set(each[0]) - set(groups)))
 
 
-def widened(found: Combined, allowance: float) -> Combined:
-    """The interval with so much more on either side; the part that is privacy noise becomes smaller."""
-    half = found.estimate - found.low
-    share = half / (half + allowance) if half + allowance > 0 else 1.0
-    return replace(found, low=found.low - allowance, high=found.high + allowance, noise=found.noise * share)
-
-
 def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estimate: float) -> float:
     """By how much the answer may be off for what all copies have in common, see above."""
     rows, resolution = drawn.frames[0], drawn.resolution
@@ -170,10 +160,7 @@ def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> 
     """What a reader of the numbers should know."""
     said = []
     if not covered:
-        said.append(
-            f"no released table counts {', '.join(question.columns)} together: the answer rests on the model, and the interval "
-            f"allows for a correlation of {UNKNOWN:g} that it does not know"
-        )
+        said.append(rests_on_the_model(model, question.columns))
     if model.schema.max_rows_per_unit > 1:
         said.append("several rows may be of one person; the interval takes the worst case")
     if lost:

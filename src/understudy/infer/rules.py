@@ -28,6 +28,11 @@ then set to zero, `truncated` says so, and T = [r vbar +] b / m stays positive. 
 **Interval.** Student's t with the degrees of freedom of b, the only part that few copies leave uncertain:
 nu = (m - 1) (T / (share of b in T))^2 (Satterthwaite).
 
+**What the model does not know.** Copies do not show what is wrong in all of them alike. An answer is, but for small terms, a mean
+over rows of some function of a row (its influence function) whose deviation is s = sqrt(n v), n rows and ordinary variance v.
+If the model has columns independent which are not, with a correlation rho between them, the answer moves by up to about
+rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side.
+
 **Rows drawn evenly.** Some generators spread their draws, so that tables of one model differ by less than V: E b = P + cV with
 c < 1 (`chance`; 1: rows drawn one by one). The rules hold with c vbar taken off b, and c = 0 takes nothing off: P then
 includes what chance there is, and intervals can only be wider.
@@ -35,7 +40,7 @@ includes what chance there is, and intervals can only be wider.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -44,6 +49,10 @@ from scipy.stats import t as student
 from understudy.errors import UsageError
 
 About = Literal["population", "table"]
+
+# Chosen, not derived: hours per week and sex of Adult, which `mst` does not count together there, have a correlation of 0.23
+# (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
+UNKNOWN = 0.25
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,7 @@ class Combined:
     freedom: float
     copies: int
     truncated: bool
+    remark: str = ""  # what a reader of the numbers should know
 
     @property
     def error(self) -> float:
@@ -110,3 +120,10 @@ def combine(
         copies=m,
         truncated=truncated,
     )
+
+
+def widened(found: Combined, allowance: float) -> Combined:
+    """The interval with so much more on either side; the part that is privacy noise becomes smaller."""
+    half = found.estimate - found.low
+    share = half / (half + allowance) if half + allowance > 0 else 1.0
+    return replace(found, low=found.low - allowance, high=found.high + allowance, noise=found.noise * share)

@@ -10,9 +10,15 @@ A function gets one copy as a frame and returns
     a number, an array, or a fitted scikit-learn estimator     variances by the bootstrap: rows drawn again with replacement
 
 Bootstrap variances of the copies are averaged (`combine` needs their mean only), so a few resamples of each copy are enough.
+
+**What a function looks at** is found by trying: the columns that change its answer when they are shuffled, one at a time, in the
+first copy. (The mean of a column does not change; it needs no link to others.) Where no released table counts all of them
+together, as for nearly every regression, the answer rests on the model: the interval is widened (`rules`), and `remark` says
+so. Copies that were drawn before come without their model, and nothing can be said about them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +26,8 @@ import pandas as pd
 
 from understudy.artifact import Model
 from understudy.errors import UsageError
-from understudy.infer.rules import About, Combined, combine
+from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
+from understudy.released import covers, fitted_tables
 
 RESAMPLES = 6
 MOST_ROWS = 50_000  # of a copy, unless more are asked for: copies of large tables would only be slow
@@ -50,6 +57,7 @@ def analyse(
         ratio, chance = size / source.rows, source.redrawer().chance
     else:
         frames = source
+    frames = list(frames)
     random = np.random.default_rng(seed)
     each = [evaluate(function, frame, random) for frame in frames]
     if not each:
@@ -60,7 +68,7 @@ def analyse(
         raise UsageError(
             f"analyse: {missing or 'nothing'} is not answered by every copy; a group may be empty in some of them"
         )
-    return {
+    found = {
         name: combine(
             [found[name][0] for found in each],
             [found[name][1] for found in each],
@@ -71,6 +79,48 @@ def analyse(
         )
         for name in names
     }
+    if not isinstance(source, Model):
+        return found
+    remark = rests_on_the_model(source, looked_at(function, frames[0]))
+    if not remark:
+        return found
+    spreads = {name: np.sqrt(len(frames[0]) * np.mean([one[name][1] for one in each])) for name in names}
+    return {name: replace(widened(one, UNKNOWN * float(spreads[name])), remark=remark) for name, one in found.items()}
+
+
+def looked_at(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> tuple[str, ...]:
+    """Columns whose link to others a function's answer depends on: those that change it, or end it, when they are shuffled."""
+    order, same = np.random.default_rng(0).permutation(len(frame)), outcome(function, frame)
+    return tuple(
+        str(name)
+        for name in frame.columns
+        if outcome(function, frame.assign(**{str(name): frame[name].to_numpy()[order]})) != same
+    )
+
+
+def outcome(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> str:
+    """An answer, or how it failed, to ten digits: sums of the same numbers in another order are the same answer."""
+    try:
+        result = function(frame)
+        if isinstance(result, Mapping):
+            values = [part for pair in result.values() for part in pair]
+        elif hasattr(result, "cov_params"):
+            values = [*np.asarray(result.params), *np.diag(np.asarray(result.cov_params()))]
+        else:
+            values = list(result) if isinstance(result, tuple) else list(numbers(result))
+        return " ".join(f"{float(value):.9e}" for value in values)
+    except Exception as error:  # a function of the user, on rows that do not fit together
+        return type(error).__name__
+
+
+def rests_on_the_model(model: Model, columns: Sequence[str]) -> str:
+    """A remark where no released table counts these columns together; empty where one does."""
+    if tuple(columns) == (model.schema.label,) or covers(fitted_tables(model.released), columns):
+        return ""
+    return (
+        f"no released table counts {', '.join(columns)} together: the answer rests on the model, and the interval allows for a "
+        f"correlation of {UNKNOWN:g} that it does not know"
+    )
 
 
 def evaluate(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, random: np.random.Generator) -> Found:

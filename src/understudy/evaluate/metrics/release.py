@@ -5,6 +5,9 @@ real row, bin edge or category found in the real table enters; a test compares t
 real rows.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from understudy.evaluate.metrics import pairs, shapes, violations
@@ -21,13 +24,17 @@ def describe(
     public: Schema,
     grid_png: str | None = None,
     origin: dict[str, str] | None = None,
+    means: Mapping[str, tuple[float, float]] | None = None,
 ) -> Release:
-    """`schema` may have categories filled in from both tables; `public` is what the holder declared."""
+    """`schema` may have categories filled in from both tables; `public` is what the holder declared. `means`: intervals of the
+    columns' means, where the model can draw copies (`understudy.infer.columns`)."""
     columns = pairs.drawn_columns(schema)
     return Release(
         schema=public.to_dict(),
         rows=synthetic.rows,
-        columns=tuple(_column(synthetic.values[c.name], c, public) for c in evaluated(schema)),
+        columns=tuple(
+            _with_interval(_column(synthetic.values[c.name], c, public), means or {}) for c in evaluated(schema)
+        ),
         pair_columns=tuple(c.name for c in columns),
         pair_measures=tuple(tuple(pairs.measure(a, b) for b in columns) for a in columns),
         pairs=pairs.as_matrix(pairs.matrix(synthetic, columns)),
@@ -35,6 +42,11 @@ def describe(
         grid_png=grid_png,
         origin=origin,
     )
+
+
+def _with_interval(column: SyntheticColumn, means: Mapping[str, tuple[float, float]]) -> SyntheticColumn:
+    low, high = means.get(column.column, (None, None))
+    return column if low is None else replace(column, mean_low=low, mean_high=high)
 
 
 def _column(values: np.ndarray, column: Column, public: Schema) -> SyntheticColumn:

@@ -21,6 +21,8 @@ class SyntheticColumn:
     sd: float | None
     quantiles: tuple[float, ...] | None  # 0, 5, 25, 50, 75, 95, 100 %; numeric kinds
     is_datetime: bool = False
+    mean_low: float | None = None  # 95 % interval of the mean in the population, from copies of the model
+    mean_high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
