@@ -40,6 +40,7 @@ from understudy.condition import Allowed, Where, on_label_only, parse_conditions
 from understudy.constrained import Keeper
 from understudy.conversation import Generator
 from understudy.errors import UsageError
+from understudy.even import even_classes
 from understudy.files import read_json, write_atomically, write_json
 from understudy.lazy import resolve
 from understudy.measure.marginals import Marginals
@@ -248,7 +249,7 @@ class Model:
             size = min(batch, rows - first)
             key_class, key_row = jax.random.split(jax.random.fold_in(key, number))
             padded = size if rows <= batch else batch  # one shape, one compilation
-            classes = jax.random.choice(key_class, len(weights), (padded,), p=jnp.asarray(weights))
+            classes = even_classes(key_class, weights, padded)
             encoded = np.asarray(draw(self.generator, arrays, classes, key_row))[:size]
             if self.marginals is not None:
                 encoded = self.marginals.from_uniform(encoded)

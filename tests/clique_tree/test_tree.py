@@ -117,6 +117,11 @@ def test_a_tree_keeps_to_its_cells():
     selection = Selection(levels, base, 2.0, 30)
     selection.run(found)
     assert len(selection.chosen) == 1 and selection.cells_with() <= 30
+    assert set(selection.chosen) | set(selection.beside) == set(
+        found.distances
+    )  # what has no room there is counted beside it
+    assert [one.beside for one in selection.tables()] == [False] * 4 + [True] * 2
+    assert sum(one.budget for one in selection.tables()) == pytest.approx(1.0)
 
 
 def test_draws_have_the_right_shares_with_little_chance():

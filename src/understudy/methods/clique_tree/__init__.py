@@ -2,9 +2,11 @@
 
     column cells 1, 2     where to cut numeric columns
     one-way marginals     noisy counts of every column's outcomes
-    pair distances        how far all pairs, at several levels of cells, are from independent columns: one noisy vector
+    pair distances        how far all pairs are from independent columns: one noisy vector
+    pair levels           what coarser cells would lose of the farthest pairs: another
     clique counts         noisy counts of every column and of the chosen pairs, each with its part of the budget: one answer
-    then                  the model of largest entropy that fits all counts, on a clique tree; rows drawn with little chance
+    then                  the model of largest entropy that fits all counts, on a clique tree; rows drawn with little chance,
+                          and exchanged so that they fit the pairs that the tree has no room for
 
 Few fixed Gaussian answers: one exact price, nothing adaptive to account for, and every answer is a sum over rows.
 
@@ -18,8 +20,10 @@ Read in this order:
     select.py       which pairs, at which level, with which budget
     tree.py         marginals of the model
     descent.py      its fit to the released counts
+    targets.py      pairs that the tree has no room for
     assemble.py     the tables that rows are drawn from
     generator.py    drawing rows
+    refine.py       fitting them to the pairs beside the tree
     redraw.py       copies: what could have been fitted, had the noise fallen otherwise
 """
 

@@ -7,11 +7,18 @@ import numpy as np
 from understudy.measure.cells import Grouping, Node
 from understudy.methods.clique_tree.generator import Network
 from understudy.methods.clique_tree.levels import Layout, coarsen
+from understudy.methods.clique_tree.refine import Targets
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
+from understudy.methods.marginals.junction import Graph
 
 
 def assemble(
-    tree: CliqueTree, beliefs: Beliefs, layout: Layout, nodes: list[Node], masses: list[np.ndarray]
+    tree: CliqueTree,
+    beliefs: Beliefs,
+    layout: Layout,
+    nodes: list[Node],
+    masses: list[np.ndarray],
+    targets: Targets,
 ) -> Network:
     """Nodes in the order of drawing: parents before children; node 0 is the class."""
     first = np.cumsum([0, *layout.sizes[1:]])
@@ -29,12 +36,16 @@ def assemble(
         width=np.asarray([layout.sizes[node] for node in order], int),
         first=first[order - 1] if len(order) else np.zeros(0, int),
         coarser=np.concatenate([coarser_cells(layout, place) for place in range(1, len(layout.keys))] or [np.zeros(0)]),
+        below=np.asarray([hanging(tree.graph, node) for node in order.tolist()], int).reshape(
+            len(order), len(layout.sizes)
+        ),
         start=np.cumsum(length) - length,
         length=length,
         **{
             name: np.concatenate([part[number] for part in inner]) if inner else np.zeros(0)
             for number, name in enumerate(("inner", "code", "base", "span"), 1)
         },
+        **targets._asdict(),
     )
 
 
@@ -67,6 +78,16 @@ def coarser_cells(layout: Layout, place: int) -> np.ndarray:
     if layout.keys[place][0] != layout.keys[place - 1][0]:
         return np.full(layout.sizes[place], -1)
     return coarsen(layout.groups[place], layout.groups[place - 1])
+
+
+def hanging(graph: Graph, node: int) -> np.ndarray:
+    """1 for a node and all whose way up the tree leads through it."""
+    found = np.zeros(len(graph.sizes), int)
+    found[node] = 1
+    for other in reversed(graph.order):  # what is above comes first
+        if other in graph.above and found[graph.above[other]]:
+            found[other] = 1
+    return found
 
 
 def cumulative(weights: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from understudy.methods.clique_tree.refine import LEAST, Cuts, Targets, refine
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.nn.copula import Params, mismatch
 
@@ -37,6 +38,7 @@ class Network(NamedTuple):
     strides: Any  # [n, parents]; padded with 0
     offset: Any  # [n] start of that node's tables in `table`
     width: Any  # [n] cells of that node
+    below: Any  # [n, nodes] 1 for that node and those that hang on it
     table: Any  # cumulative probabilities of cells
     first: Any  # [n] number of the node's first cell among all cells
     coarser: Any  # [all cells] the cell of the same column's next coarser node that holds it; -1: there is none
@@ -46,9 +48,23 @@ class Network(NamedTuple):
     code: Any  # [all outcomes] number of the outcome in its column
     base: Any  # [all outcomes] lower end of its interval in [0, 1]
     span: Any  # [all outcomes] and its length
+    left: Any  # [tables] pairs that rows are fitted to (`refine.Targets`)
+    right: Any
+    stride: Any
+    begin: Any
+    share: Any
+    spread: Any
+
+    @property
+    def targets(self) -> Targets:
+        """What rows are fitted to."""
+        return Targets(self.left, self.right, self.stride, self.begin, self.share, self.spread)
 
 
-INTEGERS = ("column", "order", "parents", "strides", "offset", "width", "first", "coarser", "start", "length", "code")
+INTEGERS = (
+    "column", "order", "parents", "strides", "offset", "width", "below", "first", "coarser", "start", "length", "code",
+    "left", "right", "stride", "begin",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,8 @@ class CliqueTreeGenerator:
     cells: int  # of all columns together
     outcomes: int
     widest: int  # cells of a column, and outcomes of a cell, at most
+    tables: int  # that rows are fitted to
+    wanted: int  # cells of all of them
 
     @classmethod
     def of(cls, network: Network, codec: Any) -> "CliqueTreeGenerator":
@@ -70,7 +88,8 @@ class CliqueTreeGenerator:
         widest = max(int(np.max(network.width, initial=1)), int(np.max(network.length, initial=1)))
         sizes = *network.parents.shape, len(network.table), len(network.start), len(network.inner)
         steps, parents, entries, cells, outcomes = sizes
-        return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, widest)
+        wanted = len(network.left), len(network.share)
+        return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, widest, *wanted)
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
         """Nothing is learned beyond the released tables."""
@@ -91,25 +110,24 @@ class CliqueTreeGenerator:
         net, rows, count = Network(**sampler), classes.shape[0], self.steps
         if count == 0:
             return jnp.zeros((rows, 0))
-
-        def draw(carry: tuple[Array, Array], step: Any) -> tuple[tuple[Array, Array], None]:
-            cells, places = carry
-            node, parents, strides, offset, width, first, own = step
-            key_cell, key_outcome = jax.random.split(own)
-            given = (strides[:, None] * cells[parents]).sum(axis=0)
-            start = offset + given * width
-            cell = search(net.table, start, width, evenly(given, key_cell), self.widest)
-            number = first + cell
-            start = net.start[number]
-            found = search(net.inner, start, net.length[number], evenly(cell, key_outcome), self.widest)
-            return (cells.at[node].set(cell), places.at[node - 1].set(start + found)), None
-
         begin = jnp.zeros((count + 1, rows), jnp.int32).at[0].set(classes.astype(jnp.int32))
-        key_nodes, key_inside = jax.random.split(key)
-        keys = jax.random.split(key_nodes, count)
-        steps = (net.order, net.parents, net.strides, net.offset, net.width, net.first, keys)
-        (_, places), _ = jax.lax.scan(draw, (begin, begin[1:]), steps)
-        shown = places[net.column[np.asarray(self.nodes) - 1] - 1].T
+        key_cells, key_refine, key_outcomes, key_inside = jax.random.split(key, 4)
+        cells = self.draw(net, begin, key_cells)
+        if self.tables and rows >= LEAST:
+            cells = refine(cells, Cuts(net.parents, net.strides, net.below), net.targets, key_refine)
+
+        first = net.first[jnp.argsort(net.order)][net.column - 1]
+
+        def outcome(carry: None, column: Any) -> tuple[None, Array]:
+            node, first, own = column
+            start = net.start[first + cells[node]]
+            length = net.length[first + cells[node]]
+            return carry, start + search(net.inner, start, length, evenly(cells[node], own), self.widest)
+
+        _, places = jax.lax.scan(
+            outcome, None, (net.column, first, jax.random.split(key_outcomes, len(set(self.nodes))))
+        )
+        shown = places[np.asarray(self.nodes) - 1].T
         row: Array = (net.code[shown] == np.asarray(self.codes)[None, :]).astype(jnp.float32)
         numeric = np.flatnonzero(np.asarray(self.codes) == VALUE)
         if len(numeric) == 0:
@@ -117,6 +135,19 @@ class CliqueTreeGenerator:
         inside = jax.random.uniform(key_inside, (rows, len(numeric)))
         row = row.at[:, numeric].set(net.base[shown[:, numeric]] + inside * net.span[shown[:, numeric]])
         return row
+
+    def draw(self, net: Network, cells: Int[Array, "nodes rows"], key: PRNGKeyArray) -> Int[Array, "nodes rows"]:
+        """Cells of all nodes given those of the class, with little chance."""
+
+        def step(cells: Array, now: Any) -> tuple[Array, None]:
+            node, parents, strides, offset, width, own = now
+            given = (strides[:, None] * cells[parents]).sum(axis=0)
+            uniform = evenly(given, own)
+            return cells.at[node].set(search(net.table, offset + given * width, width, uniform, self.widest)), None
+
+        steps = (net.order, net.parents, net.strides, net.offset, net.width, jax.random.split(key, self.steps))
+        found, _ = jax.lax.scan(step, cells, steps)
+        return found
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -130,8 +161,11 @@ class CliqueTreeGenerator:
     def mismatch(self, weights: Mapping[str, Any]) -> str:
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("order", "offset", "width", "first"), (self.steps,))
         shapes |= dict.fromkeys(("parents", "strides"), (self.steps, self.parents)) | {
-            "column": (len(set(self.nodes)),)
+            "column": (len(set(self.nodes)),),
+            "below": (self.steps, self.steps + 1),
         }
+        shapes |= dict.fromkeys(("left", "right", "stride", "begin"), (self.tables,))
+        shapes |= dict.fromkeys(("share", "spread"), (self.wanted,))
         shapes |= dict.fromkeys(("coarser", "start", "length"), (self.cells,))
         shapes |= dict.fromkeys(("inner", "code", "base", "span"), (self.outcomes,))
         return mismatch(weights, shapes | {"table": (self.entries,)})

@@ -2,7 +2,8 @@
 
     column cells 1, 2     where to cut numeric columns
     one-way marginals     noisy counts of every column's outcomes
-    pair distances        L1 distances of all pairs from independent columns, at several levels of cells, in one noisy vector
+    pair distances        L1 distances of all pairs from independent columns, in one noisy vector
+    pair levels           what coarser cells would lose of the farthest pairs, in another
     clique counts         noisy counts of every column and of the chosen pairs, all in one answer
 
 After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
@@ -30,8 +31,9 @@ from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
 from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
-from understudy.methods.clique_tree.pairs import DISTANCES, ask_pairs
+from understudy.methods.clique_tree.pairs import DISTANCES, LEVELS, ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
+from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree as Tree
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
@@ -52,19 +54,21 @@ class CliqueTree(Estimator):
 
     cells_share: float = 0.05  # shares of the squared privacy loss, see above
     marginals_share: float = 0.1
-    distances_share: float = 0.1
+    distances_share: float = 0.07
+    levels_share: float = 0.03
     counts_share: float = 0.7
     focus: str | None = None  # a column whose pairs count more; None: the label, if there is one
     focus_weight: float = 3.0
     column_weight: float = 2.0  # of every column by itself, where a pair has 1
-    model_cells: int = 300_000  # of the clique tree: Adult takes 15 ms a pass; a million brought no gain there
-    passes: int = 1200  # of the descent over the tree, at most
+    model_cells: int = 100_000  # of the clique tree; what has no room there is counted beside it
+    passes: int = 600  # of the descent over the tree, at most
 
     def check_options(self) -> None:
         check_positive(
             cells_share=self.cells_share,
             marginals_share=self.marginals_share,
             distances_share=self.distances_share,
+            levels_share=self.levels_share,
             counts_share=self.counts_share,
             focus_weight=self.focus_weight,
             column_weight=self.column_weight,
@@ -86,8 +90,10 @@ class CliqueTree(Estimator):
         nodes = columns + (schema.label_kind in ("binary", "multiclass"))
         if nodes > 1:
             pairs = nodes * (nodes - 1) // 2
-            detail = f"{pairs:,} pair{'s' if pairs > 1 else ''} of columns at several levels"
+            detail = f"{pairs:,} pair{'s' if pairs > 1 else ''} of columns"
             releases.append(Announced(DISTANCES, self.distances_share, dpa.GaussianDpEvent, detail=detail))
+            detail = "what coarser cells of the farthest pairs lose"
+            releases.append(Announced(LEVELS, self.levels_share, dpa.GaussianDpEvent, detail=detail))
         return [*releases, Announced(COUNTS, self.counts_share, dpa.GaussianDpEvent, detail="columns and chosen pairs")]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
@@ -95,7 +101,8 @@ class CliqueTree(Estimator):
         if not codec.blocks:
             layout = Layout([[one_cell(codec.class_count)]], [])
             tree = Tree(layout.sizes, [], [], 1.0)
-            network = assemble(tree, tree.run([]), layout, [], [])
+            beliefs = tree.run([])
+            network = assemble(tree, beliefs, layout, [], [], targets_of(tree, beliefs, []))
             return Opening(CliqueTreeGenerator.of(network, codec), network)
         columns = ask_columns(
             curator, codec, counts, plan, noise[COUNTS] * math.sqrt(2.0 * learned_columns(codec.schema))
@@ -109,13 +116,18 @@ class CliqueTree(Estimator):
         selection = Selection(columns.levels, base, noise[COUNTS], self.model_cells)
         if DISTANCES in noise:
             weights = self.weights(columns, codec.schema.label)
-            pairs = ask_pairs(curator, columns, noise[DISTANCES], max_rows, weights)
+            pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights)
             selection.run(pairs)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
-        tree = Tree(layout.sizes, [item.nodes for item in measured], layout.links, columns.rows)
-        network = assemble(tree, descend(tree, measured, self.passes), layout, columns.nodes, columns.masses[1:])
+        inside, beside = (
+            [m for m, one in zip(measured, chosen, strict=True) if one.beside is b] for b in (False, True)
+        )
+        tree = Tree(layout.sizes, [item.nodes for item in inside], layout.links, columns.rows)
+        beliefs = descend(tree, inside, self.passes)
+        targets = targets_of(tree, beliefs, beside)
+        network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets)
         kept = kept_tables(codec, columns, layout, tables, measured)
         return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept)
 

@@ -1,13 +1,18 @@
 """What is asked about pairs before any is counted: how far each is from independent columns, and what coarser cells would lose.
 
 Two columns at their finest levels hold n_c rows in a cell; e_c is what independent columns with the released marginals would
-hold. One noisy vector (`understudy.questions.distances`) has for every pair
+hold. Two noisy vectors (`understudy.questions.distances`):
 
-    ||n - e||_1                         what is wrong if the pair is not counted
-    ||n - w n[block]||_1, per level     what is wrong if it is counted at that level: a cell's share w of its block is that of e
+    pair distances    ||n - e||_1 for every pair: what is wrong if the pair is not counted
+    pair levels       ||n - w n[block]||_1 for pairs that stand out, per coarser level: what is wrong if the pair is counted
+                      at that level; a cell's share w of its block is that of e
 
 Both are taken beyond what chance shows in rows of independent columns (`forecast.sampling_distance`) and what noise in the
 released marginals brings; of the first also goes one deviation of its noise, so that a pair has to stand out to be counted.
+
+**What a level loses** is known roughly before it is asked. Where dependence changes evenly along the rows, m cells of equal
+mass lose 1 / m of it, and one cell for all rare categories loses their share. The forecast d f, d being the distance and f
+that part, is taken to be right within its own size and averaged with the answer by precision.
 """
 
 import math
@@ -23,36 +28,85 @@ from understudy.questions import Clique, Distances
 from understudy.questions.distances import Blocks, Known
 
 DISTANCES = "pair distances"
+LEVELS = "pair levels"
 CAUTION = 1.0  # deviations of noise that a distance has to exceed
+STUDIED = 2  # pairs per column whose levels are asked for, the farthest ones
+
+Level = tuple[int, int]
 
 
-def ask_pairs(curator: Curator, columns: Columns, sigma: float, max_rows: int, weights: dict[Clique, float]) -> Pairs:
-    """All distances in one noisy vector, and what they say about every pair of the workload `weights`."""
+def ask_pairs(
+    curator: Curator, columns: Columns, sigmas: tuple[float, float], max_rows: int, weights: dict[Clique, float]
+) -> Pairs:
+    """What two noisy vectors say about every pair of the workload `weights`."""
     levels = {pair: levels_of(columns, pair) for pair in weights}
-    keys = [(number, len(columns.levels[number]) - 1) for number in columns.numbers]
-    place = {number: at for at, (number, _) in enumerate(keys)}
-    asked = [(pair, level) for pair, own in levels.items() for level in own]
-    known, chance = zip(*(reference(columns, pair, level) for pair, level in asked), strict=True)
-    cells, sizes = level_map(columns, [*keys])
-    cliques = tuple((place[a], place[b]) for (a, b), _ in asked)
-    question = Distances(cells, sizes, cliques, known, sigma, max_rows, share=True)
-    released = curator.ask(DISTANCES, question).value
-    margin = [CAUTION * question.deviation if isinstance(one, np.ndarray) else 0.0 for one in known]
-    excess = iter(np.maximum(released - np.asarray(chance) - np.asarray(margin), 0.0).tolist())
-    found = Pairs([], {}, {})
+    finest = {(pair, own[0]): reference(columns, pair, own[0]) for pair, own in levels.items()}
+    far, noise = ask(curator, columns, DISTANCES, finest, sigmas[0], max_rows)
+    distances = {pair: max(value - CAUTION * noise, 0.0) for (pair, _), value in far.items()}
+    farthest = sorted(far, key=lambda one: -far[one])[: STUDIED * len(columns.numbers)]
+    coarser = {(pair, level): reference(columns, pair, level) for pair, _ in farthest for level in levels[pair][1:]}
+    # What was announced is asked, whatever distances were released: without a coarser level one distance once more.
+    missed, spread = ask(curator, columns, LEVELS, coarser or {farthest[0]: finest[farthest[0]]}, sigmas[1], max_rows)
+    found = Pairs([], distances, {})
     for pair, own in levels.items():
-        whole, *missed = (next(excess) for _ in own)
-        lost = np.minimum(np.maximum.accumulate([0.0, *missed]), whole)
-        finest = [columns.shares(n, -1) for n in pair]
-        most = 2.0 * columns.rows * (1.0 - max(float((share * share).sum()) for share in finest))
-        found.distances[pair], found.relative[pair] = whole, min(whole / max(most, 1.0), 1.0)
-        for level, part in zip(own, lost.tolist(), strict=True):
+        whole, shares = distances[pair], [columns.shares(n, -1) for n in pair]
+        most = 2.0 * columns.rows * (1.0 - max(float((share * share).sum()) for share in shares))
+        found.relative[pair] = min(whole / max(most, 1.0), 1.0)
+        lost = 0.0
+        for level in own:
+            guess = whole * forecast_loss(columns, pair, level)
+            part = averaged(guess, missed[pair, level], spread) if (pair, level) in coarser else guess
+            lost = min(max(lost, part), whole)
             expected = columns.rows * np.outer(*(columns.shares(n, k) for n, k in zip(pair, level, strict=True)))
-            found.candidates.append(Candidate(pair, level, expected, part, weights[pair]))
+            found.candidates.append(Candidate(pair, level, expected, lost, weights[pair]))
     return found
 
 
-def levels_of(columns: Columns, pair: Clique) -> list[tuple[int, int]]:
+def ask(
+    curator: Curator,
+    columns: Columns,
+    purpose: str,
+    asked: dict[tuple[Clique, Level], tuple[Known, float]],
+    sigma: float,
+    max_rows: int,
+) -> tuple[dict[tuple[Clique, Level], float], float]:
+    """Noisy distances beyond chance, and the deviation of their noise."""
+    keys = [(number, len(columns.levels[number]) - 1) for number in columns.numbers]
+    place = {number: at for at, (number, _) in enumerate(keys)}
+    cells, sizes = level_map(columns, [*keys])
+    cliques = tuple((place[a], place[b]) for (a, b), _ in asked)
+    known, chance = zip(*asked.values(), strict=True)
+    question = Distances(cells, sizes, cliques, known, sigma, max_rows, share=True)
+    released = curator.ask(purpose, question).value
+    return dict(zip(asked, (released - np.asarray(chance)).tolist(), strict=True)), question.deviation
+
+
+def averaged(guess: float, released: float, noise: float) -> float:
+    """A guess that is right within its own size, and a noisy answer."""
+    trust = guess * guess / (guess * guess + noise * noise)
+    return guess + trust * (max(released, 0.0) - guess)
+
+
+def forecast_loss(columns: Columns, pair: Clique, level: Level) -> float:
+    """Part of a pair's dependence at its finest level that a coarser one cannot show."""
+    kept = 1.0
+    for number, k in zip(pair, level, strict=True):
+        own = columns.levels[number]
+        if k < len(own) - 1:
+            kept *= 1.0 - max(unseen(columns, number, k) - unseen(columns, number, len(own) - 1), 0.0)
+    return 1.0 - kept
+
+
+def unseen(columns: Columns, number: int, level: int) -> float:
+    """Of evenly spread dependence: 1 / m for m cells of numbers, the share of merged categories otherwise."""
+    grouping = columns.levels[number][level]
+    if number and columns.nodes[number - 1].ordered:
+        return 1.0 / grouping.cells
+    merged = np.bincount(grouping.cell, minlength=grouping.cells) > 1
+    return float(columns.shares(number, level)[merged].sum())
+
+
+def levels_of(columns: Columns, pair: Clique) -> list[Level]:
     """Levels at which a pair may be counted, finest first; a column that has no finer one keeps its finest."""
     last = [len(columns.levels[number]) - 1 for number in pair]
     return list(dict.fromkeys((min(k, last[0]), min(k, last[1])) for k in range(max(last), -1, -1)))
@@ -64,7 +118,7 @@ def one_way_error(columns: Columns, number: int) -> float:
     return float(noise_errors(columns.rows * columns.shares(number, -1), noise)[0])
 
 
-def reference(columns: Columns, pair: Clique, level: tuple[int, int]) -> tuple[Known, float]:
+def reference(columns: Columns, pair: Clique, level: Level) -> tuple[Known, float]:
     """What the counts of a pair are compared with, and how far from it chance alone would take them."""
     expected = columns.rows * np.outer(*(columns.shares(number, -1) for number in pair))
     own = [columns.levels[number] for number in pair]

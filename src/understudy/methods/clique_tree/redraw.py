@@ -23,6 +23,7 @@ from understudy.artifact import Model as Artifact
 from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
 from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree, Link
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
@@ -69,7 +70,9 @@ class Redrawn:
 
     def __init__(self, fitted: Artifact) -> None:
         self.fitted, self.cells = fitted, Cells(fitted)
-        self.known = [Measured(one.nodes, one.values, one.deviation) for one in need_released(fitted)]
+        every = [Measured(one.nodes, one.values, one.deviation) for one in need_released(fitted)]
+        self.beside = every[len(every) - len(fitted.weights["left"]) :]  # fitted afterwards, and released last
+        self.known = every[: len(every) - len(self.beside)]
         total = float(np.median([item.counts.sum() for item in self.known]))
         self.tree = CliqueTree(self.cells.sizes, [item.nodes for item in self.known], self.cells.links, total)
         self.best = descend(self.tree, self.known, PASSES).found
@@ -82,11 +85,23 @@ class Redrawn:
             for item, mu in zip(self.known, self.best, strict=True)
         ]
 
+    def could_beside(self, random: np.random.Generator) -> list[Measured]:
+        """The same for pairs that the tree does not hold, from the shares that rows were fitted to."""
+        shares = np.asarray(self.fitted.weights["share"], float) * self.tree.total
+        parts = np.split(shares, np.asarray(self.fitted.weights["begin"])[1:])
+        return [
+            item._replace(
+                counts=part.reshape(item.counts.shape) + item.deviation * random.standard_normal(item.counts.shape)
+            )
+            for item, part in zip(self.beside, parts, strict=False)
+        ]
+
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""
         beliefs = descend(self.tree, self.could(random), COPY_PASSES)
         fresh = conditionals(self.tree, beliefs)
         fresh["inner"] = self.within_cells(beliefs.found, random)
+        fresh["share"] = targets_of(self.tree, beliefs, self.could_beside(random)).share
         weights = {name: np.asarray(fresh.get(name, value), value.dtype) for name, value in self.fitted.weights.items()}
         return replace(self.fitted, weights=weights, class_counts=self.class_counts(random), hashes={})
 

@@ -13,8 +13,9 @@ is 0.3.
 **Budget.** Minimising sum_i w_i c_i s_i, where c_i are the cells of table i and w_i its weight, under sum_i 1 / s_i^2 = B gives
 B_i = 1 / s_i^2 proportional to (w_i c_i)^(2/3), so s_i = sigma sqrt(Q / q_i) with q_i = (w_i c_i)^(2/3) and Q their sum.
 
-**Choice.** Greedy: the candidate with the largest fall of the forecast total error per q_i, until the total no longer falls
-or no candidate keeps the clique tree within its cells. A pair chosen earlier may be taken again at a finer level.
+**Choice.** Greedy: the candidate with the largest fall of the forecast total error per q_i, until the total no longer falls. A
+pair chosen earlier may be taken again at a finer level. Candidates that would take the clique tree beyond its cells are
+counted beside it when no other one is left among the best: rows are fitted to them afterwards (`refine.py`).
 """
 
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ class Chosen(NamedTuple):
 
     keys: list[tuple[int, int]]
     budget: float
+    beside: bool = False  # the tree has no room for it: rows are fitted to it afterwards
 
 
 @dataclass
@@ -79,7 +81,8 @@ class Selection:
     base: list[Candidate]  # counted in any case: every column
     sigma: float  # of one table that has the whole budget
     most_cells: int
-    chosen: dict[Clique, Candidate] = field(default_factory=dict)
+    chosen: dict[Clique, Candidate] = field(default_factory=dict)  # held by the tree
+    beside: dict[Clique, Candidate] = field(default_factory=dict)  # not held; a pair may be both, coarse in the tree
 
     def __post_init__(self) -> None:
         count = len(self.levels)
@@ -98,7 +101,7 @@ class Selection:
 
     def items(self) -> list[Candidate]:
         """All that is to be counted."""
-        return [*self.base, *self.chosen.values()]
+        return [*self.base, *self.chosen.values(), *self.beside.values()]
 
     def residual(self, pair: Clique) -> float:
         """What is wrong with a pair that is not counted."""
@@ -108,38 +111,38 @@ class Selection:
         """Choose, one candidate after the other."""
         self.distances, self.relative = pairs.distances, pairs.relative
         open_to = [one for one in pairs.candidates if pairs.distances[one.nodes] > 0.0]
-        cells = self.cells_with()
+        cells, too_large = self.cells_with(), set[int]()
         while open_to:
             gains = self.gains(open_to)
             first = [number for number in np.argsort(-gains)[:LOOK] if gains[number] > 0.0]
-            grown = {number: self.cells_with(open_to[number]) for number in first}
-            fitting = [number for number in first if grown[number] <= self.most_cells]
             if not first:
                 break
-            if not fitting:
-                open_to = [one for number, one in enumerate(open_to) if number not in first]
-                continue
-            best = max(fitting, key=lambda number: gains[number] * (cells / max(grown[number], cells)) ** MEMORY)
-            found, cells = open_to[best], grown[best]
-            self.chosen[found.nodes] = found
+            looked = [number for number in first if id(open_to[number]) not in too_large]
+            grown = {number: self.cells_with(open_to[number]) for number in looked}
+            fitting = [number for number in looked if grown[number] <= self.most_cells]
+            too_large |= {id(open_to[number]) for number in looked} - {id(open_to[number]) for number in fitting}
+            if fitting:
+                best = max(fitting, key=lambda number: gains[number] * (cells / max(grown[number], cells)) ** MEMORY)
+                found, cells = open_to[best], grown[best]
+                self.chosen[found.nodes] = found
+            else:
+                found = open_to[first[0]]
+                self.beside[found.nodes] = found
             self.connect(found)
-            gone = {number for number in first if number not in fitting} | {best}
-            open_to = [
-                one
-                for number, one in enumerate(open_to)
-                if number not in gone and (one.nodes != found.nodes or one.expected.size > found.expected.size)
-            ]
+            open_to = [one for one in open_to if one.nodes != found.nodes or one.expected.size > found.expected.size]
 
     def tables(self) -> list[Chosen]:
         """What to count, with its part of the budget: columns first."""
-        total = sum(item.price for item in self.items())
-        return [Chosen(item.keys, item.price / total) for item in self.items()]
+        items = self.items()
+        total, inside = sum(item.price for item in items), len(items) - len(self.beside)
+        return [Chosen(item.keys, item.price / total, number >= inside) for number, item in enumerate(items)]
 
     def gains(self, candidates: list[Candidate]) -> np.ndarray:
         """Fall of the forecast total error per price, if each candidate were counted besides (or instead of its coarser self)."""
         items = self.items()
         prices = np.asarray([item.price for item in items])
-        weights = np.asarray([item.weight for item in items])
+        doubled = [item.nodes in self.beside and item is not self.beside[item.nodes] for item in items]
+        weights = np.asarray([0.0 if twice else item.weight for item, twice in zip(items, doubled, strict=True)])
         tables = np.asarray([self.forecast(item) for item in items])
         lost = np.asarray([item.lost for item in items])
         place = {item.nodes: number for number, item in enumerate(items)}
@@ -147,7 +150,7 @@ class Selection:
         now = weights * (at(tables, np.sqrt(whole / prices)) + lost)
         found = np.zeros(len(candidates))
         for number, one in enumerate(candidates):
-            old = place.get(one.nodes) if one.nodes in self.chosen else None
+            old = place.get(one.nodes)
             extra = one.price - (prices[old] if old is not None else 0.0)
             new = whole + extra
             then = weights * (at(tables, np.sqrt(new / prices)) + lost)
@@ -172,7 +175,7 @@ class Selection:
         through = self.stands_for[:, [a]] * self.relative[one.nodes] ** 2 * self.stands_for[[b], :]
         self.stands_for = np.maximum(self.stands_for, np.maximum(through, through.T))
         self.explained = np.zeros_like(self.stands_for)
-        for c, d in self.chosen:
+        for c, d in {**self.chosen, **self.beside}:
             both = self.stands_for[:, [c]] * self.stands_for[[d], :]
             self.explained = np.maximum(self.explained, np.maximum(both, both.T))
 

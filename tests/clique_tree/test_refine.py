@@ -1,0 +1,81 @@
+"""Rows fitted to counts beside the tree: the pair arrives, what the tree holds stays, and few rows are left alone."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from understudy.methods.clique_tree.assemble import hanging
+from understudy.methods.clique_tree.descent import Measured, projected
+from understudy.methods.clique_tree.pairs import averaged
+from understudy.methods.clique_tree.refine import Cuts, Targets, partners, refine
+from understudy.methods.clique_tree.targets import settled, targets_of
+from understudy.methods.clique_tree.tree import CliqueTree
+from understudy.methods.marginals.junction import Graph
+
+ROWS, CELLS = 2000, 4
+DEPENDENT = np.eye(CELLS) * 0.15 + 0.1 / CELLS  # shares of a pair that the tree has no room for
+
+
+def distance(cells, a, b, shares):
+    counts = np.zeros((CELLS, CELLS))
+    np.add.at(counts, (np.asarray(cells)[a], np.asarray(cells)[b]), 1.0)
+    return float(np.abs(counts / counts.sum() - shares).sum()) / 2.0
+
+
+def test_rows_take_on_a_pair_that_the_tree_does_not_hold():
+    """A chain 1 - 2 - 3: nodes 1 and 3 can be exchanged among rows that agree in node 2."""
+    rng = np.random.default_rng(0)
+    begin = jnp.asarray(np.r_[np.zeros((1, ROWS), int), rng.integers(0, CELLS, (3, ROWS))], jnp.int32)
+    cuts = Cuts(jnp.asarray([[2], [2]]), jnp.ones((2, 1), jnp.int32), jnp.asarray([[0, 1, 0, 0], [0, 0, 0, 1]]))
+    targets = Targets(*(jnp.asarray([one]) for one in (1, 3, CELLS, 0)), jnp.asarray(DEPENDENT.ravel()), jnp.zeros(16))
+    found = refine(begin, cuts, targets, jax.random.key(0))
+    assert distance(begin, 1, 3, DEPENDENT) > 0.4 and distance(found, 1, 3, DEPENDENT) < 0.03
+    for kept in ((0, 1), (1, 2), (2, 3)):  # all that the chain holds, to the row
+        np.testing.assert_array_equal(
+            *(np.bincount(np.asarray(x[kept[0]] * CELLS + x[kept[1]])) for x in (begin, found))
+        )
+
+
+def test_partners_agree_in_their_separator():
+    given = jnp.asarray(np.random.default_rng(1).integers(0, 5, 101))
+    first, second, agree = partners(given, jax.random.key(1))
+    assert len(set(np.r_[first, second].tolist())) == 100 and int(agree.sum()) >= 45
+    np.testing.assert_array_equal((given[first] == given[second]), agree)
+
+
+def test_what_hangs_on_a_node():
+    graph = Graph([1, 2, 2, 2, 2], [(1, 2), (2, 3), (3, 4)])
+    for node in graph.order[:-1]:
+        below = set(np.flatnonzero(hanging(graph, node)).tolist())
+        for (
+            other
+        ) in graph.order:  # every clique lies within the nodes below and the separator, or outside of those below
+            clique = set(graph.scope[other])
+            assert clique <= below | set(graph.later[node]) or not clique & below
+
+
+def test_counts_beside_the_tree_are_settled_on_its_margins():
+    rng = np.random.default_rng(1)
+    margins = [np.asarray([500.0, 300.0, 200.0]), np.asarray([600.0, 400.0])]
+    noisy = np.outer(*margins) / 1000.0 + rng.normal(0.0, 60.0, (3, 2))
+    found = settled(Measured((1, 2), noisy, 60.0), margins)
+    assert (found >= 0.0).all()
+    for axis in (0, 1):
+        np.testing.assert_allclose(found.sum(axis=1 - axis), margins[axis], rtol=1e-6)
+    np.testing.assert_allclose(projected(np.asarray([5.0, -3.0, 1.0]), 4.0), [4.0, 0.0, 0.0])
+
+
+def test_targets_are_the_pairs_beside_the_tree():
+    tree = CliqueTree([1, 2, 2, 2], [(1, 2), (3,)], [], 100.0)
+    beliefs = tree.run([np.log([[40.0, 10.0], [10.0, 40.0]]), np.zeros(2)])
+    found = targets_of(tree, beliefs, [Measured((1, 3), np.asarray([[30.0, 20.0], [20.0, 30.0]]), 4.0)])
+    np.testing.assert_array_equal((found.left, found.right, found.stride, found.begin), ([1], [3], [2], [0]))
+    np.testing.assert_allclose(found.share, [0.3, 0.2, 0.2, 0.3], atol=1e-4)
+    np.testing.assert_allclose(found.spread, 0.04)
+    assert not targets_of(tree, beliefs, []).share.size
+
+
+def test_a_noisy_answer_moves_a_guess_as_far_as_it_can_be_trusted():
+    for noise, found in ((1e9, 100.0), (1e-9, 300.0), (100.0, 200.0)):
+        assert averaged(100.0, 300.0, noise) == pytest.approx(found)
