@@ -39,6 +39,7 @@ CONTENTS = {
         "how-to/choose-epsilon",
         "how-to/person-level",
         "how-to/publish",
+        "how-to/publish-quality",
         "how-to/audit-another-tool",
     ],
     "Reference": ["generated/commands", "generated/api", "cli", "schema", "certificate", "report", "project/changes"],
@@ -73,12 +74,15 @@ def turned(text: str, source: str, docname: str) -> str:
 
 
 def contents() -> str:
-    """The table of contents; pages that no section names are explanations."""
-    listed = {page for pages in CONTENTS.values() for page in pages}
-    others = sorted(file.stem for file in HERE.glob("*.md") if file.stem != "index" and file.stem not in listed)
+    """The table of contents; pages that no section names are explanations, or in `how-to/` the last ones there."""
+    listed = {"index", *(page for pages in CONTENTS.values() for page in pages)}
+    others = {
+        title: sorted(page for file in HERE.glob(f"{place}*.md") if (page := place + file.stem) not in listed)
+        for title, place in (("How to", "how-to/"), ("Explanation", ""))
+    }
     parts = []
     for title, pages in CONTENTS.items():
-        lines = "\n".join(pages or others)
+        lines = "\n".join([*pages, *others.get(title, [])])
         parts.append(f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n{lines}\n```\n")
     return "\n".join(parts)
 

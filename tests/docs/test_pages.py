@@ -5,6 +5,7 @@ import importlib.util
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,14 @@ def test_every_page_is_reached_from_the_first(monkeypatch):
                 if target.endswith(".md")
             ]
     assert set(PAGES) <= reached
+
+
+def test_every_page_is_in_the_contents_of_the_manual(monkeypatch):
+    """A page that stands nowhere in them ends `make docs`."""
+    monkeypatch.setattr("sys.path", [str(DOCS), *sys.path])
+    lines = module("conf").contents().splitlines()
+    pages = [page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES]
+    assert [page for page in pages if page != "index" and lines.count(page) != 1] == []
 
 
 def test_every_command_and_option_is_in_the_reference():
