@@ -340,3 +340,39 @@ def test_pictures_go_in_and_come_out_and_the_hint_can_be_followed(tmp_path, caps
     assert len(made) == 1000 and all(len(scan) == 16 for scan in made["scan"])
     code, _, err = command(capsys, "sample", "model", "--rows=10", "--out=grid.png")
     assert code == 0 and (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+
+
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_without_an_ending_gets_a_folder_of_parts(capsys, folder, tmp_path):
+    code, _, err = command(capsys, "sample", folder / "model", "--rows", 30, "--seed", 1, "--out", tmp_path / "rows")
+    assert code == 0, err
+    assert [file.name for file in (tmp_path / "rows").iterdir()] == ["part-00000.parquet"]
+    assert (tmp_path / "rows.manifest.json").is_file()
+    command(capsys, "sample", folder / "model", "--rows", 30, "--seed", 1, "--out", tmp_path / "rows.parquet")
+    assert pd.read_parquet(tmp_path / "rows").equals(pd.read_parquet(tmp_path / "rows.parquet"))
+    said = refused(capsys, "sample", folder / "model", "--rows", 30, "--out", tmp_path / "rows")
+    assert "--overwrite" in said
+
+
+def test_engines_are_checked_and_unknown_ones_refused(capsys, folder, tmp_path):
+    code, out, _ = command(capsys, "engine", "check", "--engine", "inline", "--json")
+    assert code == 0 and json.loads(out)["closed"]
+    fitting = [
+        "fit",
+        folder / "rows.csv",
+        "--schema",
+        folder / "rows.yaml",
+        "--epsilon",
+        1,
+        "--out",
+        tmp_path / "other",
+    ]
+    for words in (
+        ["engine", "check"],
+        ["sample", folder / "model", "--rows", 9, "--out", tmp_path / "few.csv", "--quiet"],
+        [*fitting, "--method=independent", "--force", "--quiet"],
+    ):
+        assert "engine 'dask' is unknown" in refused(capsys, *words, "--engine", "dask")
+    assert list(tmp_path.iterdir()) == []
