@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance.tables import GENERATORS, mixed_schema, mixed_table, quick_compilation  # noqa: F401
 from tests.engine import work
+from tests.fit import test_partitions
 from understudy import sampling
 from understudy.artifact import Model, load
 from understudy.audit.run import run_audit
@@ -19,7 +20,6 @@ from understudy.private import SeededNoise, table, units
 
 ROWS = 400
 QUICK = ("independent", "mst", "mean-embedding")
-UNITS = mixed_schema(unit="who", max_rows_per_unit=2)
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,12 @@ def test_releases_are_the_same_on_every_engine(name, source, engines):
     same_on_all(name, source, mixed_schema(), engines)
 
 
-def test_releases_about_units_are_the_same_on_every_engine(source, engines):
-    same_on_all("mst", source, UNITS, engines)
+def test_estimates_and_units_are_the_same_on_every_engine(tmp_path, engines):
+    """Bounds and categories, asked of cells as they were read, of units that workers brought together; two files of a folder."""
+    whole = pa.Table.from_pandas(test_partitions.rows())
+    for name, first in (("a.parquet", 0), ("b.parquet", 500)):
+        pq.write_table(whole.slice(first, 500), tmp_path / name, row_group_size=100)
+    same_on_all("independent", tmp_path, test_partitions.BY_PERSON, engines)
 
 
 @pytest.mark.slow

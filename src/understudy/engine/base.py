@@ -59,8 +59,12 @@ class Engine(ABC):
     """Where work runs. Use it as a context manager: what it started ends with it."""
 
     name: ClassVar[str]
-    workers: int = 1
     by_default: bool = False  # nobody named it: it is used where it pays
+
+    @property
+    def workers(self) -> int:
+        """How many pieces are worked on at once."""
+        return 1
 
     @abstractmethod
     def answers(

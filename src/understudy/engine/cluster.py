@@ -58,9 +58,16 @@ class Ray(Engine):
 
     def __init__(self, workers: int, address: str = "") -> None:
         require_ray()
-        self.workers, self.address = workers, address
+        self._workers, self.address = workers, address
         self._home: Scratch | None = None
         self._ray: Any = None
+
+    @property
+    def workers(self) -> int:
+        """Cores of the cluster, which has to be joined to know them; of a Ray of our own as many as were named."""
+        if self.address:
+            self.start()
+        return self._workers
 
     def answers(
         self,
@@ -112,7 +119,7 @@ class Ray(Engine):
         if self._ray is None:
             self._ray = joined(self.address) if self.address else self._local()
             if self.address:
-                self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+                self._workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         return self._ray
 
     def close(self) -> None:
@@ -144,7 +151,7 @@ class Ray(Engine):
                 warnings.filterwarnings("ignore", message=r"os\.fork", category=RuntimeWarning)
                 about = ray.init(
                     address="local",
-                    num_cpus=self.workers,
+                    num_cpus=self._workers,
                     include_dashboard=False,
                     object_store_memory=STORE,
                     log_to_driver=False,

@@ -37,9 +37,14 @@ class Processes(Engine):
     name = "processes"
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        self._workers = workers
         self._pool: ProcessPoolExecutor | None = None
         self._unfinished = False
+
+    @property
+    def workers(self) -> int:
+        """Processes of the pool."""
+        return self._workers
 
     def answers(
         self,
@@ -85,7 +90,7 @@ class Processes(Engine):
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                max_workers=self.workers,
+                max_workers=self._workers,
                 context=get_context("loky"),  # of loky's contexts the one that does not import the main module
                 initializer=begin,
                 initargs=(os.getpid(),),
