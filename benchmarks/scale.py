@@ -41,7 +41,7 @@ def measured(path: Path) -> tuple[float, str]:
     found = [json.loads(line) for line in path.read_text().splitlines()]
     (*_, newest) = (one for one in found if one["task"] == "sums" and one["engine"].startswith("processes"))
     source = f"{newest['amount']:,} rows, {newest['method']}, {newest['passes']} passes, {newest['version']}"
-    return newest["cpu"] / newest["amount"] / newest["passes"], source
+    return (newest["cpu"] - newest["own"]) / newest["amount"] / newest["passes"], source
 
 
 def seconds(rows: float, passes: int, cost: float, workers: int) -> tuple[float, float]:
