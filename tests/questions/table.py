@@ -51,7 +51,7 @@ WIDTH, CLASSES = 12, 2  # of the encoded rows that maps are tried on: 12 = a pic
 ROWS_PER_UNIT = 3
 RNG = np.random.default_rng(0)
 EDGES = tuple(np.sort(RNG.random(4)) for _ in range(3))
-CELLS = Cuts(np.arange(3), EDGES, np.asarray([-1, 5, -1]))
+CELLS = Cuts(np.arange(3), EDGES, np.asarray([-1, 5, -1]), codes=(0, 1, 0))
 OUTCOMES = Outcomes(np.asarray([6, 9]), np.asarray([3, 1]))
 TREE = Tree(
     np.asarray([0, -1, 1, -1, -1]),

@@ -222,9 +222,9 @@ def test_a_nist_schema_becomes_a_schema(tmp_path):
     }  # fmt: skip
     assert schema.column("YEARS").bounds == (0, 94) and schema.column("DENSE").bounds == (14, 36)
     assert schema.column("SEX").categories == (1, 2) and schema.column("STATUS").categories == ("N", "1", "2")
-    assert {c.name for c in schema.columns if c.missing} == {"KIDS", "INCOME"}
+    assert {c.name for c in schema.columns if c.missing} == {"KIDS"} and schema.column("INCOME").codes == ("N",)
     assert set(schema.estimates) == {"WEIGHT"}
-    assert "count as missing: N" in text
+    assert "codes: [N]" in text
 
 
 def test_a_nist_dictionary_becomes_a_schema(tmp_path):
@@ -232,10 +232,10 @@ def test_a_nist_dictionary_becomes_a_schema(tmp_path):
     text = text_of(tmp_path, NIST_DICTIONARY)
     schema = Schema.from_dict(parse_yaml(text))
     assert schema.resolved
-    assert schema.column("KIDS").bounds == (0, 19) and schema.column("KIDS").missing
+    assert schema.column("KIDS").bounds == (0, 19) and schema.column("KIDS").codes == ("N",)
     assert schema.column("SEX").categories == (1, 2) and schema.column("AREA").categories == ("01-002", "01-003")
-    assert schema.column("DENSE").kind == "continuous" and schema.column("INCOME").missing
-    assert "# Marital status" in text and text.count("count as missing: N") == 2
+    assert schema.column("DENSE").kind == "continuous" and schema.column("INCOME").codes == ("N",)
+    assert "# Marital status" in text and text.count("codes: [N]") == 2
     entries = parse_yaml(text_of(tmp_path, NIST_DICTIONARY | {"INDUSTRY": {"description": "Codes", "link": "x"}}))
     assert entries["columns"]["INDUSTRY"] == {"kind": "?"}
 

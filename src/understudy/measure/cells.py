@@ -5,7 +5,7 @@ Every column is a node with a few outcomes:
     categories, booleans            one outcome each; a missing category is one of them already
     ordinals, small integer ranges  one outcome per value (at most `LISTED` integers)
     other numbers                   intervals: two paid counts refine public cuts, which are finer towards the bounds and zero
-    missing numbers                 outcome 0 of their column
+    missing numbers, codes          the first outcomes of their column, one each
 
 Whole numbers are cut half-way between two, so that none sits on an edge and an interval can hold a single one. The bounds of
 other numbers, and zero, are intervals that hold nothing but this value (atoms): values are often cut off there.
@@ -52,14 +52,20 @@ class Node:
     size: int  # outcomes without `missing`
     onehot: bool = False
     edges: np.ndarray | None = None
-    missing: int | None = None  # coordinate of the missing flag of a numeric column
+    missing: int | None = None  # coordinate of the first flag of a numeric column: missing, or its first code
     step: float = 0.0  # distance of two neighbouring values on the encoded axis; 0: any number
     share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut; None: not cut
+    codes: int = 0  # flags of codes that follow the first flag
+
+    @property
+    def gap(self) -> int:
+        """How many outcomes of a numeric column are no numbers: missing and codes. They come first."""
+        return 0 if self.missing is None else 1 + self.codes
 
     @property
     def outcomes(self) -> int:
-        """How many there are, `missing` included."""
-        return self.size + (self.missing is not None)
+        """How many there are, those that are no numbers included."""
+        return self.size + self.gap
 
     @property
     def ordered(self) -> bool:
@@ -72,14 +78,16 @@ class Node:
         if self.edges is None:
             outcome: Step = Outcomes(np.asarray([self.start]), np.asarray([self.size if self.onehot else 1]))
             return outcome if grouping is None else LookUp(outcome, (cell,))
-        own, inner = cell[self.missing is not None :], self.edges[1:-1]
+        own, inner = cell[self.gap :], self.edges[1:-1]
         if (np.diff(own) >= 0).all():  # neighbours: only edges between two cells are compared with
             inner, own = inner[np.diff(own) > 0], np.unique(own)
         missing = -1 if self.missing is None else self.missing
-        cut = Cuts(np.asarray([self.start]), (inner,), np.asarray([missing]))
+        cut = Cuts(np.asarray([self.start]), (inner,), np.asarray([missing]), codes=(self.codes,) if self.codes else ())
         if missing < 0 and np.array_equal(own, np.arange(len(own))):
             return cut
-        return LookUp(cut, (own,), absent=float(cell[0]))  # outcome 0 is the missing value
+        return LookUp(
+            cut, (own,), float(cell[0]), tuple(map(float, cell[1 : self.gap]))
+        )  # what is no number comes first
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower end and length of every outcome in [0, 1]; a missing number is written as 1/2, as the codec does."""
@@ -88,8 +96,8 @@ class Node:
         middle, single = 0.5 * (self.edges[1:] + self.edges[:-1]), single_values(self.edges, self.step)
         base = np.where(single, middle, self.edges[:-1])
         span = np.where(single, 0.0, np.diff(self.edges))
-        if self.missing is not None:
-            base, span = np.r_[0.5, base], np.r_[0.0, span]
+        if self.gap:
+            base, span = np.r_[np.full(self.gap, 0.5), base], np.r_[np.zeros(self.gap), span]
         return base, span
 
 
@@ -129,7 +137,7 @@ def value_count(column: Column) -> int:
 
 def make_nodes(codec: Codec) -> list[Node]:
     """The nodes of a resolved schema; columns to be cut have `share` and the public edges to begin with."""
-    missing = {block.column: block.start for block in codec.blocks if block.part == "missing"}
+    missing = {block.column: block.start for block in reversed(codec.blocks) if block.part == "missing"}
     nodes: list[Node] = []
     for block in codec.blocks:
         if block.part == "missing":
@@ -141,7 +149,10 @@ def make_nodes(codec: Codec) -> list[Node]:
         column = codec.schema.column(block.column)
         values, lower, upper = value_count(column), *column.bounds
         step = 1.0 / max(upper - lower, 1.0) if column.kind in ("integer", "ordinal") else 0.0
-        node = Node(block.column, block.start, values, False, halfway(values), missing.get(block.column), step)
+        codes = max(len(column.specials) - 1, 0)
+        node = Node(
+            block.column, block.start, values, False, halfway(values), missing.get(block.column), step, codes=codes
+        )
         zero = -lower / (upper - lower) if column.kind in ("integer", "continuous") and lower < 0 < upper else None
         nodes.append(node if values else with_edges(node, first_edges(step, zero)))
     return nodes
@@ -233,7 +244,7 @@ def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
     """
     assert node.edges is not None
     before = node.edges
-    own = mass[int(node.missing is not None) :]
+    own = mass[node.gap :]
     own = own if own.sum() > 0.0 else np.diff(before)
     cdf = distribution(own)
 
@@ -279,7 +290,7 @@ def estimate(node: Node, counts: np.ndarray, noise: float) -> np.ndarray:
     if node.share is None or node.edges is None:
         usual = max(float(np.median(counts)), 0.0)
         return np.asarray(np.maximum(usual + shrink(counts - usual, noise), 0.0))
-    first = int(node.missing is not None)
+    first = node.gap
     own, widths = counts[first:], np.diff(node.edges)
     expected = node.share * max(float(own.sum()), 0.0)
     mass = np.maximum(expected + shrink(own - expected, noise), 0.0)
@@ -324,9 +335,9 @@ def group(node: Node, mass: np.ndarray, most: int, noise: float) -> Grouping:
         rest = cell < 0
         cell[rest] = len(common)
         return Grouping(cell, len(common) + bool(rest.any()))
-    offset = int(node.missing is not None)
+    offset = node.gap
     cell = neighbours(positive[offset:], most)
-    return Grouping(np.r_[np.zeros(offset, int), cell + offset], int(cell.max()) + 1 + offset)
+    return Grouping(np.r_[np.arange(offset), cell + offset], int(cell.max()) + 1 + offset)
 
 
 def neighbours(mass: np.ndarray, most: int) -> np.ndarray:

@@ -114,7 +114,9 @@ def ask_cells(curator: Curator, of: ClassFeatures, sigma: float) -> list[Histogr
     most = min(interval_count(float(of.counts.mean()), noise), MOST_CELLS // max(d, 1), marginals.edges.shape[1] - 1)
     size = max(2, most)
     kept = np.stack([merged(own, size) for own in marginals.cdf])
-    cells = joined(Label(), cuts(of.numeric, of.scores.flags, np.take_along_axis(marginals.edges, kept, axis=1)))
+    cells = joined(
+        Label(), cuts(of.numeric, of.scores.flags, np.take_along_axis(marginals.edges, kept, axis=1), of.scores.codes)
+    )
     cliques: list[Clique] = [(0, j + 1) for j in range(d)]
     sizes = (of.classes, *([size] * d))
     question = Counts.of_cliques(cells, sizes, cliques, sigma, schema.max_rows_per_unit, share=True)

@@ -34,8 +34,8 @@ def grouped_cells(node: Node, column: Column, grouping: Grouping) -> tuple[Cell,
 def _parts(node: Node, column: Column, outcomes: np.ndarray) -> Iterable[Part]:
     if node.edges is None:
         return (column.outcomes[outcome] for outcome in outcomes.tolist())
-    gap = int(node.missing is not None)
-    found: list[Part] = [None] if gap and 0 in outcomes else []
+    gap = node.gap
+    found: list[Part] = [column.specials[outcome] for outcome in outcomes.tolist() if outcome < gap]
     own = outcomes[outcomes >= gap] - gap
     runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1) if own.size else []
     for run in runs:

@@ -80,13 +80,13 @@ def released_marginals(nodes: Sequence[Node], masses: Sequence[np.ndarray], widt
             share = np.maximum(share, min(floor, 0.5 / node.size))
             rates[node.start : node.start + node.size] = share / share.sum()
         else:
-            own = mass[node.missing is not None :]
+            own = mass[node.gap :]
             own = own + NOTHING * max(float(own.sum()), 1.0)
             finer, own = with_tails(node.edges, own, node.step)
             edges.append(finer)
             cdf.append(distribution(own))
         if node.missing is not None:
-            rates[node.missing] = np.clip(share[0], floor, 1.0 - floor)
+            rates[node.missing : node.missing + node.gap] = np.clip(share[: node.gap], floor, 1.0 - floor)
     return Marginals(np.asarray(numeric, np.int32), stacked(edges), stacked(cdf), rates.astype(np.float32))
 
 
@@ -103,11 +103,12 @@ class NormalScores(NamedTuple):
     flags: np.ndarray  # int [d]: the coordinate that says a numeric value is missing, -1 where there is none
     group: np.ndarray  # int [d]: columns with the same number are alike
     error: float  # noise on a rate of the marginals
+    codes: tuple[int, ...] = ()  # how many flags of codes follow each of `flags`
 
     @property
     def cells(self) -> Cuts:
         """Map of a row to the cell of every numeric value, -1 where it is missing."""
-        return cuts(self.marginals.numeric, self.flags, self.marginals.edges)
+        return cuts(self.marginals.numeric, self.flags, self.marginals.edges, self.codes)
 
     @property
     def levels(self) -> np.ndarray:
@@ -133,9 +134,9 @@ class NormalScores(NamedTuple):
         return z
 
 
-def cuts(numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray) -> Cuts:
-    """Map of a row to the cells between these edges [d, cells + 1]."""
-    return Cuts(numeric, tuple(np.asarray(edges, np.float64)[:, 1:-1]), flags)
+def cuts(numeric: np.ndarray, flags: np.ndarray, edges: np.ndarray, codes: tuple[int, ...]) -> Cuts:
+    """Map of a row to the cells between these edges [d, cells + 1]; below 0 where it holds no number."""
+    return Cuts(numeric, tuple(np.asarray(edges, np.float64)[:, 1:-1]), flags, codes=codes if any(codes) else ())
 
 
 def normal_scores(
@@ -147,7 +148,8 @@ def normal_scores(
     marginals = released_marginals(nodes, masses, width, error)
     numeric = [number for number, node in enumerate(nodes) if node.ordered]
     flags = [-1 if nodes[number].missing is None else nodes[number].missing for number in numeric]
-    return NormalScores(marginals, np.asarray(flags, np.int64), ranks(groups[numeric]), error)
+    codes = tuple(nodes[number].codes for number in numeric)
+    return NormalScores(marginals, np.asarray(flags, np.int64), ranks(groups[numeric]), error, codes)
 
 
 def ranks(groups: np.ndarray) -> np.ndarray:

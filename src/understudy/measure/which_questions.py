@@ -44,7 +44,7 @@ def size_note(schema: Schema, sigma: float) -> list[str]:
     width = sum(
         len(c.outcomes) if c.kind in ("categorical", "boolean") and len(c.outcomes) > 2 else 1 for c in schema.features
     )
-    width += sum(c.missing and c.kind not in ("categorical", "boolean") for c in schema.features)
+    width += sum(len(c.specials) for c in schema.features)
     kind = "wide: columns alike are counted together; " if wide(schema) else ""
     return [
         f"{kind}below about {math.ceil(enough_rows(width, sigma)):,} rows (released, not read) class means alone are asked for"

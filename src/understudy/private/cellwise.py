@@ -150,7 +150,7 @@ def _entry(step: Any) -> list[Coordinate] | None:
 
 
 def _look_up(step: Any) -> list[Coordinate] | None:
-    if any(table.dtype.kind == "i" or not len(table) for table in step.tables):
+    if step.others or any(table.dtype.kind == "i" or not len(table) for table in step.tables):
         return None
     source = digest(step.cells)
     tables = [np.concatenate([[step.absent], table])[None, :] for table in step.tables]

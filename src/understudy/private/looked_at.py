@@ -35,5 +35,6 @@ def named(step: Any) -> tuple[Any, ...]:
     if isinstance(step, maps.Places):
         return (step.index,)
     if isinstance(step, maps.Cuts):
-        return step.places, step.missing
+        each = zip(step.missing, step.codes, strict=True) if step.codes else ()
+        return step.places, step.missing, *(np.arange(flag + 1, flag + 1 + codes) for flag, codes in each if flag >= 0)
     return (step.starts,) if isinstance(step, maps.Outcomes) else ()

@@ -157,6 +157,8 @@ def _cuts(step: maps.Cuts, block: Block, of: Applied) -> Array:
             cell[values <= 0.0] = 0
         if missing >= 0:
             cell[block.place(int(missing)) > 0.5] = -1
+            for code in range(step.codes[j] if step.codes else 0):
+                cell[block.place(int(missing) + 1 + code) > 0.5] = -2 - code
     return found
 
 
@@ -183,6 +185,8 @@ def _look_up(step: maps.LookUp, block: Block, of: Applied) -> Array:
         cell = cells[:, j]
         found[:, j] = table[np.clip(cell, 0, len(table) - 1)] if len(table) else step.absent
         found[cell < 0, j] = step.absent
+        for code, value in enumerate(step.others):
+            found[cell == -2 - code, j] = value
     return found
 
 

@@ -118,7 +118,8 @@ class Joined(Step):
 
 @dataclass(frozen=True, eq=False)
 class Cuts(Step):
-    """The cell of each number: how many of its inner `edges` are at or below it; -1 where the flag at `missing` is set (if >= 0).
+    """The cell of each number: how many of its inner `edges` are at or below it; -1 where the flag at `missing` is set (if >= 0),
+    and -2, -3, ... where one of the `codes` flags is set that follow it.
 
     `lowest` gives numbers at or below 0 the cell 0, also where edges coincide there.
     """
@@ -127,6 +128,7 @@ class Cuts(Step):
     edges: tuple[Array, ...]  # inner edges of every number, rising
     missing: Array  # [d]: place of a missing flag, -1 where there is none
     lowest: bool = False
+    codes: tuple[int, ...] = ()  # [d]: how many flags of codes follow the missing flag; none given: none
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +143,14 @@ class Outcomes(Step):
 
 @dataclass(frozen=True, eq=False)
 class LookUp(Step):
-    """`tables[j][cell_j]`; `absent` where the cell is -1. Whole numbers if all tables are."""
+    """`tables[j][cell_j]`; `absent` where the cell is -1, and `others` where it is -2, -3, ... (none given: `absent` for all).
+    Whole numbers if all tables are.
+    """
 
     cells: Step
     tables: tuple[Array, ...]
     absent: float = 0.0
+    others: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

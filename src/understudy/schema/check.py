@@ -169,7 +169,8 @@ def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
         )
     if column.kind in ("continuous", "integer", "datetime"):
         values = rows.numbers(column)
-        if (np.isnan(values) & ~null).any():
+        read = null | (rows.specials(column) >= int(column.missing)) if column.codes else null
+        if (np.isnan(values) & ~read).any():
             shape = 'numbers (with a decimal comma? say `decimal: ","` at the top of the schema)'
             if column.kind == "datetime":
                 shape = (
@@ -202,7 +203,7 @@ def _instead(column: Column) -> str:
 def _outside(values: np.ndarray, column: Column) -> bool:
     # A float32 column holds its bounds only to float32 precision, so they are compared as that.
     lower, upper = column.bounds
-    kind = column.arrow_type
+    kind = column.number_type
     if pa.types.is_floating(kind):
         lower, upper = (float(np.dtype(kind.to_pandas_dtype()).type(x)) for x in (lower, upper))
     return bool(((values < lower) | (values > upper)).any())

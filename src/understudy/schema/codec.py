@@ -4,7 +4,7 @@ Every learned column becomes one or two blocks of an array in [0, 1]:
 
 | column | value block | missing |
 | --- | --- | --- |
-| continuous, integer, datetime | numeric, (x - lower) / (upper - lower) | own binary block, value 0.5 |
+| continuous, integer, datetime | numeric, (x - lower) / (upper - lower) | own binary block, value 0.5; one more for each code |
 | ordinal, k categories | numeric, position / (k - 1) | own binary block, value 0.5 |
 | boolean, categorical with 2 outcomes | binary, 1 for the second outcome | (an outcome, see next) |
 | categorical with k outcomes | onehot of size k | one more outcome, the last |
@@ -26,7 +26,7 @@ import pandas as pd
 import pyarrow as pa
 
 from understudy.schema.columns import Column
-from understudy.schema.decode import Numbers, decoder, identifiers, numpy_type, pick, step_of
+from understudy.schema.decode import Numbers, decoder, identifiers, largest_flag, numpy_type, pick, step_of
 from understudy.schema.images import from_unit
 from understudy.schema.reading import Rows, open_table
 from understudy.schema.schema import CLASS_KINDS, Schema
@@ -65,10 +65,10 @@ def cell(column: Column) -> float:
         return max(1.0, 2 * grain)
     if column.kind == "datetime":
         return max(step_of(column), 2 * grain)
-    if pa.types.is_decimal(column.arrow_type):
-        return float(max(10.0**-column.arrow_type.scale, 2 * grain))
+    if pa.types.is_decimal(column.number_type):
+        return float(max(10.0**-column.number_type.scale, 2 * grain))
     ends = max(abs(lower), abs(upper))
-    return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.arrow_type), 2.0**-51)
+    return grain + ends * {"halffloat": 2.0**-9, "float": 2.0**-22}.get(str(column.number_type), 2.0**-51)
 
 
 class Codec:
@@ -93,13 +93,18 @@ class Codec:
         self.class_values: tuple[Value | None, ...] = (None,) if self._label is None else self._label.outcomes
         self.class_count: int = len(self.class_values)
         self.arrow_schema: pa.Schema = pa.schema([(c.name, c.arrow_type) for c in schema.columns])
-        self._starts = {(b.column, b.part): b.start for b in blocks}
+        self._starts = {(b.column, b.part): b.start for b in reversed(blocks)}  # of several flags the first
         names = set(schema.names)
         self._plain = tuple(c for c in schema.features if c.name in names)
         self._images = tuple(c for c in schema.columns if c.kind == "image")
         # Column and part of every place; pixels are read with their image.
         plain = {c.name: c for c in self._plain}
-        self._owners = [(plain.get(b.column), int(b.part == "missing")) for b in blocks for _ in range(b.size)]
+        firsts = {b.column: b.start for b in reversed(blocks)}
+        self._owners = [
+            (plain.get(b.column), b.start - firsts[b.column] if b.part == "missing" else 0)
+            for b in blocks
+            for _ in range(b.size)
+        ]
         images = {pixel.name: c.name for c in self._images for pixel in c.pixels}
         self._place_columns = [images.get(b.column, b.column) for b in blocks for _ in range(b.size)]
         alike: dict[tuple[str, np.dtype], list[Column]] = {}
@@ -192,7 +197,8 @@ class Codec:
             raise ValueError(f"rows must have the shape [n, {self.width}], not {list(rows.shape)}")
         singles = {c.name: decoder(c, count) for c in self._plain if c.kind not in ("continuous", "integer")}
         groups = [Numbers(columns, [self._starts[c.name, "value"] for c in columns], count) for columns in self._alike]
-        nulls = {c.name: np.empty(count, bool) for c in self._plain if (c.name, "missing") in self._starts}
+        flagged = {c.name: len(c.specials) for c in self._plain if c.specials}
+        specials = {name: np.empty(count, np.int32) for name in flagged}
         step = max(512, _CHUNK_BYTES // (4 * max(self.width, 1)))
         with np.errstate(all="ignore"):
             for begin in range(0, count, step):
@@ -202,12 +208,14 @@ class Codec:
                     group.read(piece, here)
                 for name, single in singles.items():
                     single.out[here] = single.convert(piece[self._starts[name, "value"] :])
-                for name, null in nulls.items():
-                    np.greater_equal(piece[self._starts[name, "missing"]], 0.5, out=null[here])
+                for name, flags in flagged.items():
+                    start = self._starts[name, "missing"]
+                    specials[name][here] = largest_flag(piece[start : start + flags])
+        nulls = {name: special >= 0 for name, special in specials.items()}
         found = {name: single.build(single.out, nulls.get(name)) for name, single in singles.items()}
         found |= {image.name: from_unit(rows[:, self._places(image)]) for image in self._images}
         for group in groups:
-            found |= group.arrays(nulls)
+            found |= group.arrays(specials)
         arrays = []
         for column in self.schema.columns:
             if column.kind == "identifier":
@@ -251,7 +259,8 @@ def _parts(column: Column) -> list[tuple[Part, Head, int]]:
         size = len(column.outcomes)
         return [("value", "binary", 1)] if size == 2 else [("value", "onehot", size)]
     value: tuple[Part, Head, int] = ("value", "numeric", 1)
-    return [value, ("missing", "binary", 1)] if column.missing else [value]
+    flag: tuple[Part, Head, int] = ("missing", "binary", 1)
+    return [value, *(flag for _ in column.specials)]
 
 
 def _encode(block: Rows, column: Column) -> list[np.ndarray] | None:
@@ -269,4 +278,7 @@ def _encode(block: Rows, column: Column) -> list[np.ndarray] | None:
         scaled = ((np.clip(values, lower, upper) - lower) * (1.0 / (upper - lower))).astype(np.float32)
         np.clip(scaled, 0.0, 1.0, out=scaled)
     scaled[null] = 0.5
-    return [scaled, null.astype(np.float32)] if column.missing else [scaled]
+    if not column.codes:
+        return [scaled, null.astype(np.float32)] if column.missing else [scaled]
+    special = block.specials(column)
+    return [scaled, *((special == place).astype(np.float32) for place in range(len(column.specials)))]

@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 
 from understudy.errors import UsageError
-from understudy.schema.cells import UNREADABLE, pattern
+from understudy.schema.cells import UNREADABLE, number, pattern
 from understudy.schema.types import (
     EXACT_INTEGERS,
     FAMILIES,
@@ -60,6 +60,7 @@ class Column:
     channels: int | None = None
     format: str | None = None  # of dates in text, e.g. %d.%m.%Y
     decimals: int | None = None  # of numbers that come back
+    codes: tuple[Value, ...] = ()  # beside numbers, each with a meaning of its own: N, 999999
     decimal: str = "."  # the decimal mark of numbers in text; stated once for the whole table
 
     def __post_init__(self) -> None:
@@ -71,6 +72,8 @@ class Column:
             object.__setattr__(self, "categories", _typed_categories(self))
         if self.other and family(self.arrow_type) != "string":
             raise self.problem("`other` is text, but the categories are not; add a category of their own type instead")
+        if self.codes:
+            _check_codes(self)
         if self.kind in NUMERIC and self.lower is not None:
             _check_bounds(self)
 
@@ -92,7 +95,23 @@ class Column:
             return pa.date32()
         if self.kind in LISTED:
             return pa.scalar(self.categories[0]).type if self.categories else pa.string()
-        return NATURAL[self.kind]
+        return pa.string() if self.has_words else NATURAL[self.kind]
+
+    @property
+    def has_words(self) -> bool:
+        """Whether codes that are text stand beside numbers, so that the whole column is text."""
+        return any(isinstance(code, str) for code in self.codes)
+
+    @property
+    def number_type(self) -> pa.DataType:
+        """The Arrow type of a column's numbers: its own, unless words make it text."""
+        return NATURAL[self.kind] if self.has_words else self.arrow_type
+
+    @property
+    def specials(self) -> tuple[Value | None, ...]:
+        """What a cell beside numbers may be: None (missing), then the codes. Other kinds have none; they have outcomes."""
+        ordered = self.kind in (*NUMERIC, "ordinal")
+        return (*((None,) if self.missing else ()), *self.codes) if ordered else ()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -154,6 +173,24 @@ def _check_writing(column: Column) -> None:
         raise UsageError(f'decimal must be "." or ",", not {column.decimal!r}')
 
 
+def _check_codes(column: Column) -> None:
+    """Codes beside numbers: texts or numbers, each once."""
+    if column.kind not in ("continuous", "integer"):
+        raise column.problem(f"`codes` stand beside numbers, and the kind is {column.kind}; list them as categories")
+    for code in column.codes:
+        if isinstance(code, bool) or not isinstance(code, str | int | float) or code in ("", UNREADABLE):
+            raise column.problem(f"a code must be text or a number, not {code!r}")
+        if isinstance(code, str) and not math.isnan(number(code, column.decimal)):
+            raise column.problem(f"the code {code!r} reads as a number; write it without quotes")
+    if len(set(column.codes)) < len(column.codes):
+        raise column.problem("codes must not repeat")
+    low, high = number_range(column.number_type)
+    for code in column.codes:
+        whole = column.kind == "integer" and not isinstance(code, str) and code != int(code)
+        if not isinstance(code, str) and (not low <= code <= high or whole):
+            raise column.problem(f"the code {code!r} does not fit in {column.number_type}")
+
+
 def text_column(name: str) -> Column:
     """A column of which nothing is known: its cells are read as the text they are."""
     return Column(name=name, kind="categorical", estimate=name, dtype="string")
@@ -207,7 +244,7 @@ def _check_kind(column: Column) -> None:
         raise UsageError(f"a column needs a name that is text, not {column.name!r}")
     require_kind(column.name, column.kind)
     found = family(column.arrow_type) if column.dtype else None
-    if found is not None and found not in FAMILIES[column.kind]:
+    if found is not None and found not in (("string",) if column.has_words else FAMILIES[column.kind]):
         hint = "; use kind integer" if column.kind == "continuous" and found == "integer" else ""
         if column.kind == "identifier" and found == "float":
             hint = ", since long ones run together as floats; use string or int64, and pass the file or text ids (dtype=str)"
@@ -284,7 +321,7 @@ def _retype(value: Value, column: Column) -> Value:
 
 
 def _check_bounds(column: Column) -> None:
-    kind = column.arrow_type
+    kind = column.number_type
     if column.kind == "datetime":
         lower, upper = column.bounds
         low, high = moment_range(kind)

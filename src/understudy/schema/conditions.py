@@ -56,7 +56,7 @@ class Allowed:
     """The values of one column that a condition allows."""
 
     column: Column
-    outcomes: frozenset[Value | None] = frozenset()  # of categories and truth values, None: missing
+    outcomes: frozenset[Value | None] = frozenset()  # of categories and truth values, None: missing; of numbers codes
     ranges: tuple[Range, ...] = ()  # of numbers, dates and ordinals; closed, rising, disjoint
     missing: bool = False  # of numbers, dates and ordinals
 
@@ -81,7 +81,7 @@ class Allowed:
             inside = np.zeros(len(values), bool)
             for low, high in self.ranges:
                 inside |= (values >= low) & (values <= high)
-            return np.asarray(np.where(null, self.missing, inside))
+            return np.asarray(np.where(null, self.missing or bool(self.outcomes), inside))  # a code is no number either
         return np.isin(values, [place for place, value in enumerate(self.column.outcomes) if value in self.outcomes])
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
@@ -196,12 +196,15 @@ def _missing(column: Column, *, allowed: bool) -> Allowed:
     if allowed and not column.missing:
         raise UsageError(f"where: column {column.name!r} is never missing")
     if column.kind in (*NUMERIC, "ordinal"):
-        return Allowed(column, missing=True) if allowed else Allowed(column, ranges=(column.bounds,))
+        return Allowed(column, missing=True) if allowed else Allowed(column, frozenset(column.codes), (column.bounds,))
     return Allowed(column, frozenset({None} if allowed else {value for value in column.outcomes if value is not None}))
 
 
 def _compared(column: Column, sign: str, value: object) -> Allowed:
     if column.kind in NUMERIC:
+        code = _code(column, value)
+        if code is not None and sign in ("=", "!="):
+            return Allowed(column, frozenset([code])) if sign == "=" else _other_than(column, code)
         read = moment(value, column.format) if column.kind == "datetime" else number(value, column.decimal)
         if math.isnan(read):
             shape = "a date" if column.kind == "datetime" else "a number"
@@ -215,6 +218,15 @@ def _compared(column: Column, sign: str, value: object) -> Allowed:
     known = frozenset(column.outcomes)
     own = frozenset([column.outcomes[place]])
     return Allowed(column, own if sign == "=" else known - own - {None})
+
+
+def _code(column: Column, value: object) -> Value | None:
+    """The code that a text or number means, if it means one."""
+    return next((code for code in column.codes if value == code or str(value).strip() == str(code)), None)
+
+
+def _other_than(column: Column, code: Value) -> Allowed:
+    return Allowed(column, frozenset(column.codes) - {code}, (column.bounds,))
 
 
 def _position(column: Column, value: object) -> int:

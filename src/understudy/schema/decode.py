@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from understudy.schema.columns import Column
 from understudy.schema.types import Value, number_range, value_type
@@ -27,7 +28,7 @@ def step_of(column: Column) -> float:
 
 def numpy_type(column: Column) -> np.dtype:
     """The type that a column's numbers are computed in."""
-    kind = column.arrow_type
+    kind = column.number_type
     return np.dtype(np.float64 if pa.types.is_decimal(kind) else kind.to_pandas_dtype())
 
 
@@ -53,8 +54,8 @@ class Numbers:
             np.rint(values, out=values)
         self.out[:, here] = np.minimum(values, self.upper, out=values)
 
-    def arrays(self, nulls: dict[str, np.ndarray]) -> dict[str, pa.Array]:
-        """The decoded columns, with nulls where they belong."""
+    def arrays(self, specials: dict[str, np.ndarray]) -> dict[str, pa.Array]:
+        """The decoded columns, with nulls and codes where they belong."""
         found = {}
         for column, values in zip(self.columns, self.out, strict=True):
             if column.decimals is not None:
@@ -62,9 +63,22 @@ class Numbers:
                 values = np.clip(np.round(values.astype(np.float64), column.decimals), lower, upper).astype(
                     values.dtype
                 )
-            array = pa.array(values, mask=nulls.get(column.name))
-            found[column.name] = array if array.type == column.arrow_type else array.cast(column.arrow_type, safe=False)
+            found[column.name] = coded(values, specials.get(column.name), column)
         return found
+
+
+def coded(values: np.ndarray, special: np.ndarray | None, column: Column) -> pa.Array:
+    """A numeric column from numbers and, where `special` is 0 or more, its missing values and codes."""
+    if not column.codes:
+        array = pa.array(values, mask=None if special is None else special >= 0)
+        return array if array.type == column.arrow_type else array.cast(column.arrow_type, safe=False)
+    assert special is not None
+    array = pa.array(values)
+    array = array if array.type == column.number_type else array.cast(column.number_type, safe=False)
+    array = array if array.type == column.arrow_type else array.cast(column.arrow_type)
+    codes = [str(code) if column.has_words and code is not None else code for code in column.specials]
+    words = pa.array(codes, column.arrow_type).take(pa.array(special, mask=special < 0))
+    return pc.if_else(pa.array(special >= 0), words, array)
 
 
 class Decoder(NamedTuple):
@@ -128,6 +142,12 @@ def _argmax(block: np.ndarray) -> np.ndarray:
         np.copyto(index, i, where=better)
         np.fmax(best, block[i], out=best)
     return index
+
+
+def largest_flag(flags: np.ndarray) -> np.ndarray:
+    """[flags, n]: which of the flags is set, the largest one among several; -1 where none is."""
+    best = _argmax(flags)
+    return np.asarray(np.where(flags[best, np.arange(flags.shape[1])] >= 0.5, best, np.int32(-1)))
 
 
 def pick(

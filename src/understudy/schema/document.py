@@ -63,7 +63,7 @@ def refuse_open(entries: Mapping[Any, Any]) -> None:
 
 
 _ENTRY = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "dtype", "height", "width", "channels", "format",
-          "decimals")  # fmt: skip
+          "decimals", "codes")  # fmt: skip
 
 
 def column_from(name: str, entry: object, decimal: str = ".") -> Column:
@@ -85,6 +85,9 @@ def column_from(name: str, entry: object, decimal: str = ".") -> Column:
     for side in ("lower", "upper"):
         if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
             raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
+    codes = entry.pop("codes", ())
+    if not isinstance(codes, list | tuple):
+        raise UsageError(f"column {name!r}: codes must be a list, such as [N, 999999]")
     categories, estimate = entry.pop("categories", None), None
     if "bounds" in entry:
         estimate = _estimate(entry.pop("bounds"), name, "bounds")
@@ -105,7 +108,7 @@ def column_from(name: str, entry: object, decimal: str = ".") -> Column:
             raise UsageError(f"column {name!r}: null is no category; write `missing: true`")
         categories = tuple(categories)
     try:
-        return Column(name=name, categories=categories, estimate=estimate, decimal=decimal, **entry)
+        return Column(name=name, categories=categories, estimate=estimate, decimal=decimal, codes=tuple(codes), **entry)
     except UsageError as error:
         prefix = f"column {name!r}"
         raise error if str(error).startswith(prefix) else UsageError(f"{prefix}: {error}") from None
@@ -137,4 +140,5 @@ def column_entry(column: Column) -> dict[str, Any]:
         entry["bounds" if column.kind in NUMERIC else "categories"] = group
     entry |= {flag: True for flag in ("missing", "other") if getattr(column, flag)}
     entry |= {key: getattr(column, key) for key in ("dtype", "format", "decimals") if getattr(column, key) is not None}
+    entry |= {"codes": list(column.codes)} if column.codes else {}
     return entry

@@ -138,7 +138,7 @@ def check_types(found: pa.Schema, columns: Iterable[Column]) -> None:
             raise column.problem(f"the table holds {stored} there, which is not supported")
         if column.kind == "identifier" and kind == "float":
             refuse_float_identifier(column, stored)
-        elif kind != "nothing" and kind not in _ACCEPTED[column.kind]:
+        elif kind != "nothing" and kind not in (*_ACCEPTED[column.kind], *(("string",) if column.has_words else ())):
             raise column.problem(f"the table holds {_WORDS[kind]} there, but the schema says {column.kind}")
 
 

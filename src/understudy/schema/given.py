@@ -27,6 +27,7 @@ class GivenColumn(NamedTuple):
     column: Column
     values: np.ndarray
     known: np.ndarray
+    special: np.ndarray  # of numbers: which code, -1 where it is a number
 
     @property
     def numeric(self) -> bool:
@@ -74,15 +75,17 @@ def _read(rows: Rows, column: Column, first: int) -> GivenColumn:
     if column.kind not in NUMERIC:
         values = rows.positions(column).astype(float)
         _refuse(known & (values < 0), column, first, "is none of the column's values")
-        return GivenColumn(column, np.maximum(values, 0.0), known)
+        return GivenColumn(column, np.maximum(values, 0.0), known, np.full(len(values), -1))
     values = rows.numbers(column)
     lower, upper = column.bounds
-    _refuse(known & np.isnan(values), column, first, f"cannot be read as {column.kind}")
+    special = rows.specials(column) if column.codes else np.full(len(values), -1)
+    special = np.where(known & (special >= int(column.missing)), special, -1)
+    _refuse(known & np.isnan(values) & (special < 0), column, first, f"cannot be read as {column.kind}")
     with np.errstate(invalid="ignore"):
         _refuse(known & ((values < lower) | (values > upper)), column, first, "lies outside lower and upper")
         odd = column.kind == "integer"
-        _refuse(known & odd & (values != np.rint(values)), column, first, "is not a whole number")
-    return GivenColumn(column, np.where(known, values, lower), known)
+        _refuse(known & odd & (special < 0) & (values != np.rint(values)), column, first, "is not a whole number")
+    return GivenColumn(column, np.where(known & (special < 0), values, lower), known, special)
 
 
 def _refuse(wrong: np.ndarray, column: Column, first: int, what: str) -> None:

@@ -3,8 +3,8 @@
     schema            {"schema": {"AGEP": {"dtype": "int64", "min": 0, "max": 99}, "SEX": {"dtype": "int64", "values": [1, 2]}}}
     data dictionary   {"AGEP": {"description": "...", "values": {"min": 0, "max": 99}}, "SEX": {"values": {"1": "Male", ...}}}
 
-Listed values become categories, `min` and `max` bounds. A column that mixes numbers with codes such as `N` is a number that
-may be missing: its codes count as missing, and the note says so. A column of which nothing is stated stays open (`?`).
+Listed values become categories, `min` and `max` bounds. A column that mixes numbers with codes such as `N` is a number with
+codes beside it. A column of which nothing is stated stays open (`?`).
 """
 
 import re
@@ -72,14 +72,13 @@ def _widened(bound: Any, numbers: Iterable[int], outer: Any) -> Any:
 
 
 def _number(name: str, low: Any, high: Any, dtype: str, codes: list[str], missing: bool, note: str) -> Entry:
-    if codes:
-        note = "; ".join(filter(None, (note, f"codes that count as missing: {', '.join(codes)}")))
+    missing = missing and not codes  # what stands for nothing is the code
     stated = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high))
     fraction = dtype.startswith("float") or (stated and not (float(low).is_integer() and float(high).is_integer()))
     kind = "continuous" if fraction else "integer"
     if stated and low < high:
         lower, upper = (low, high) if fraction else (int(low), int(high))
-        column = Column(name=name, kind=kind, lower=lower, upper=upper, missing=missing)  # type: ignore[arg-type]
+        column = Column(name=name, kind=kind, lower=lower, upper=upper, missing=missing, codes=tuple(codes))  # type: ignore[arg-type]
         return Entry(name=name, column=column, note=one_line(note))
     if dtype == "object":  # text or numbers: nothing says which
         return Entry(name=name, note=one_line(f"{note}; {ASK}" if note else ASK))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.schema import vectors
-from understudy.schema.cells import key
+from understudy.schema.cells import UNREADABLE, key
 from understudy.schema.columns import OTHER, Column
 from understudy.schema.types import family
 
@@ -41,7 +41,29 @@ class Rows:
         cells = self._cells(column)
         if column.kind == "datetime":
             return vectors.moments(cells, column.format)
-        return vectors.numbers(cells, column.decimal)
+        found = vectors.numbers(cells, column.decimal)
+        codes = [code for code in column.codes if not isinstance(code, str)]
+        return np.where(np.isin(found, codes), np.nan, found) if codes else found
+
+    def specials(self, column: Column) -> np.ndarray:
+        """int32 [n] index into `column.specials`, -1 where a cell is a number. What is neither counts as missing where the
+        column may be missing, and stays -1 otherwise, with a NaN among `numbers`.
+        """
+        codes, first = column.codes, int(column.missing)
+        if column.kind == "ordinal":
+            return np.where(self.positions(column) < 0, np.int32(first - 1), np.int32(-1))
+        found = np.where(np.isnan(self.numbers(column)), np.int32(first - 1), np.int32(-1))
+        if not codes:
+            return found
+        cells = self._cells(column)
+        values = vectors.numbers(cells, column.decimal)
+        words = [code if isinstance(code, str) else UNREADABLE for code in codes]
+        places = vectors.positions(cells, "string", words, -1, -1)
+        found = np.where(places >= 0, places + np.int32(first), found)
+        for place, code in enumerate(codes, first):
+            if not isinstance(code, str):
+                found = np.where(values == code, np.int32(place), found)
+        return np.asarray(found.astype(np.int32, copy=False))
 
     def keys(self, column: Column) -> pa.Array:
         """The canonical text of each cell's category, null where missing: plain text or a dictionary of texts.
@@ -81,7 +103,7 @@ class Rows:
         cells = self._take(column.name)
         if not self._marked or not isinstance(cells, pa.Array):
             return cells
-        declared = {str(value) for value in column.categories or ()}
+        declared = {str(value) for value in (*(column.categories or ()), *column.codes)}
         marks = pa.array([mark for mark in NULLS if mark not in declared], cells.type)
         return pc.if_else(pc.is_in(cells, value_set=marks), pa.scalar(None, cells.type), cells)
 

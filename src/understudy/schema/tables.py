@@ -116,6 +116,9 @@ def _typed(blocks: list[Rows], column: Column) -> pa.ChunkedArray:
     kind = value_type(column.arrow_type)
     if column.kind in ("continuous", "integer", "datetime"):
         numbers = np.concatenate([np.zeros(0), *(rows.numbers(column) for rows in blocks)])
+        if column.codes:
+            special = np.concatenate([np.zeros(0, np.int32), *(rows.specials(column) for rows in blocks)])
+            return _coded(numbers, special, column)
         if column.kind == "datetime":
             micros = np.where(np.isnan(numbers), 0, numbers) * 1e6
             stamps = pa.array(np.rint(micros).astype(np.int64), pa.timestamp("us"), mask=np.isnan(numbers))
@@ -131,6 +134,18 @@ def _typed(blocks: list[Rows], column: Column) -> pa.ChunkedArray:
     if column.kind == "boolean" or family(kind) == "boolean":
         return _first_cast(known.cast(pa.bool_()), (kind,))
     return _first_cast(known, (kind, pa.float64()))
+
+
+def _coded(numbers: np.ndarray, special: np.ndarray, column: Column) -> pa.ChunkedArray:
+    """Numbers with their codes: text where a code is, else numbers, in a wider type if they do not all fit."""
+    known = np.isfinite(numbers) | (special >= 0)
+    whole = column.kind == "integer" and bool((numbers[special < 0][known[special < 0]] % 1 == 0).all())
+    values = pa.array(np.where(np.isfinite(numbers), numbers, 0.0))
+    values = values.cast(pa.int64()) if whole else values
+    kind = pa.string() if column.has_words else values.type
+    codes = [None if code is None else str(code) if column.has_words else code for code in column.specials]
+    words = pa.array(codes, kind).take(pa.array(np.maximum(special, 0), mask=special < 0))
+    return pa.chunked_array([pc.if_else(pa.array(known & (special < 0)), values.cast(kind), words)])
 
 
 _NULLABLE = {getattr(pa, n.lower())(): getattr(pd, f"{n}Dtype")() for n in

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.schema.columns import NUMERIC, Column
-from understudy.schema.decode import numpy_type, pick, step_of
+from understudy.schema.decode import coded, numpy_type, pick, step_of
 
 
 def quantum(column: Column) -> float:
@@ -24,7 +24,7 @@ def quantum(column: Column) -> float:
 
 
 def numbers_of(array: pa.Array | pa.ChunkedArray, column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """float64 values and where there is none. Of categories and truth values the position among the outcomes."""
+    """float64 values and where there is none; codes are none either. Of categories and truth values the outcome's position."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     null = array.is_null().to_numpy(zero_copy_only=False)
@@ -37,6 +37,10 @@ def numbers_of(array: pa.Array | pa.ChunkedArray, column: Column) -> tuple[np.nd
         per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[array.type.unit]
         ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         return ticks / per_second, null
+    if column.codes:  # say nothing about a number: as if there were none
+        codes = [str(code) if column.has_words else code for code in column.codes]
+        array = pc.if_else(pc.is_in(array, value_set=pa.array(codes, array.type)), pa.scalar(None, array.type), array)
+        null = array.is_null().to_numpy(zero_copy_only=False)
     return array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False).copy(), null
 
 
@@ -70,5 +74,4 @@ def array_of(values: np.ndarray, null: np.ndarray, column: Column) -> pa.Array:
         return pa.array(np.rint(values * per_second).astype(np.int64), mask=mask).cast(kind)
     if column.decimals is not None:
         values = np.round(values, column.decimals)
-    made = pa.array(values.astype(numpy_type(column)), mask=mask)
-    return made if made.type == kind else made.cast(kind, safe=False)
+    return coded(values.astype(numpy_type(column)), np.where(null, np.int32(0), np.int32(-1)), column)

@@ -33,10 +33,10 @@ def nested(node: Node, mass: np.ndarray, noise: float, most: int) -> list[Groupi
 
 
 class Neighbours:
-    """Neighbours joined by mass. A missing value keeps its cell."""
+    """Neighbours joined by mass. Missing values and codes keep their cells."""
 
     def __init__(self, node: Node, mass: np.ndarray, noise: float) -> None:
-        self.gap = int(node.missing is not None)
+        self.gap = node.gap
         own = mass[self.gap :]
         edges, sums = list(range(len(own))), list(own)  # first outcome of every cell, and its rows
         self.history: list[list[int]] = [list(edges)]
@@ -53,7 +53,7 @@ class Neighbours:
     def __call__(self, cells: int) -> Grouping:
         edges = next((e for e in self.history if len(e) + self.gap <= cells), self.history[-1])
         cell = np.searchsorted(np.asarray(edges), np.arange(self.size), side="right") - 1
-        return Grouping(np.r_[np.zeros(self.gap, int), cell + self.gap], len(edges) + self.gap)
+        return Grouping(np.r_[np.arange(self.gap), cell + self.gap], len(edges) + self.gap)
 
 
 class Common:

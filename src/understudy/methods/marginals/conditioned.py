@@ -25,6 +25,7 @@ from understudy.methods.marginals.evidence import (
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.schema import Codec, Column
 from understudy.schema.conditions import Allowed
+from understudy.schema.decode import coded, numpy_type
 from understudy.schema.given import GivenColumn, GivenRows, with_identifiers
 from understudy.schema.values import array_of, numbers_of
 
@@ -150,11 +151,11 @@ class Conditioned:
         return Drawn(encoded, cells[0].astype(np.int32))
 
     def _write(self, encoded: np.ndarray, name: str, outcome: np.ndarray, values: np.ndarray) -> None:
-        for block in self.codec.blocks:
-            if block.column != name:
-                continue
+        own = [block for block in self.codec.blocks if block.column == name]
+        first = own[0].start
+        for block in own:
             if block.part == "missing":
-                encoded[:, block.start] = outcome == 0
+                encoded[:, block.start] = outcome == block.start - first - 1
             elif block.head == "numeric":
                 encoded[:, block.start] = values
             elif block.head == "binary":
@@ -210,15 +211,16 @@ class Conditioned:
             cells = cell_of(leaf, one.values.astype(int))
         else:
             lower, width = scale(one.column)
-            cells = cell_of(leaf, outcome_of(leaf, one.column, (one.values - lower) / width))
+            outcome = outcome_of(leaf, one.column, (one.values - lower) / width)
+            cells = cell_of(leaf, np.where(one.special >= 0, one.special, outcome))
         return np.asarray(np.where(one.known, cells, -1))
 
     def _kept(self, table: pa.Table, one: GivenColumn) -> pa.Table:
         """The given values in place of drawn ones."""
-        place = table.column_names.index(one.column.name)
-        values, null = numbers_of(table[one.column.name], one.column)
-        fresh = array_of(np.where(one.known, one.values, values), null & ~one.known, one.column)
-        return table.set_column(place, table.schema.field(place), fresh)
+        fresh = array_of(one.values, np.zeros(len(one.values), bool), one.column)
+        if one.column.codes:
+            fresh = coded(numbers_of(fresh, one.column)[0].astype(numpy_type(one.column)), one.special, one.column)
+        return placed(table, one.column.name, one.known, fresh)
 
 
 class Drawn(NamedTuple):
@@ -252,7 +254,15 @@ def _inside(table: pa.Table, allowed: Allowed) -> pa.Table:
     """Numbers that rounding moved across an end of a range go back to it."""
     column = allowed.column
     values, null = numbers_of(table[column.name], column)
-    if allowed.holds(values, null).all():
+    if (allowed.holds(values, null) | null).all():
         return table
-    place = table.column_names.index(column.name)
-    return table.set_column(place, table.schema.field(place), array_of(allowed.nearest(values), null, column))
+    wrong = ~allowed.holds(values, null) & ~null
+    return placed(table, column.name, wrong, array_of(allowed.nearest(values), null, column))
+
+
+def placed(table: pa.Table, name: str, where: np.ndarray, fresh: pa.Array) -> pa.Table:
+    """A column with some of its values replaced."""
+    place = table.column_names.index(name)
+    both = pa.chunked_array([table.column(place).combine_chunks(), fresh])
+    index = np.arange(len(where)) + np.where(where, len(where), 0)
+    return table.set_column(place, table.schema.field(place), both.take(pa.array(index)))

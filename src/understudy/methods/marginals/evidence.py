@@ -47,9 +47,9 @@ def evidence(leaf: Leaf, allowed: Allowed) -> Evidence:
     column = allowed.column
     if not allowed.numeric:
         return Evidence(np.asarray([value in allowed.outcomes for value in column.outcomes], float), {})
-    gap = int(column.missing)
+    gap = len(column.specials)
     weights, pieces = np.zeros(len(leaf.cell)), {}
-    weights[:gap] = allowed.missing
+    weights[:gap] = [allowed.missing if code is None else code in allowed.outcomes for code in column.specials]
     lengths, points = ranges_of(allowed)
     single = single_outcomes(leaf, column)
     for outcome in range(gap, len(weights)):
@@ -85,9 +85,9 @@ def scale(column: Column) -> tuple[float, float]:
 
 
 def single_outcomes(leaf: Leaf, column: Column) -> np.ndarray:
-    """Which outcomes are one value; the missing one is not."""
+    """Which outcomes are one number; missing values and codes are none."""
     found = leaf.span == 0.0
-    found[: int(column.missing)] = False
+    found[: len(column.specials)] = False
     return np.asarray(found)
 
 

@@ -23,7 +23,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from understudy.nn.copula import Params, mismatch
 
 VALUE = -1  # code of a coordinate that holds a number
-MISSING = 0  # outcome 0 of a numeric column that may be missing means: missing
 
 
 class Network(NamedTuple):
@@ -132,12 +131,13 @@ def pick(cumulative: Float[Array, "rows k"], uniform: Float[Array, " rows"]) -> 
 def coordinates(codec: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Node and code of every coordinate of an encoded row; nodes are counted from 1 in the order of the columns."""
     numbers: dict[str, int] = {}
-    nodes, codes = [], []
+    nodes: list[int] = []
+    codes: list[int] = []
     for block in codec.blocks:
         node = numbers.setdefault(block.column, len(numbers) + 1)
         nodes += [node] * block.size
-        if block.part == "missing":
-            codes.append(MISSING)
+        if block.part == "missing":  # flags follow each other, one for each outcome that is no number
+            codes.append(codes[-1] + 1)
         elif block.head == "numeric":
             codes.append(VALUE)
         else:

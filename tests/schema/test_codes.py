@@ -1,0 +1,145 @@
+"""Codes beside numbers: read cell by cell, encoded as outcomes of their own, and written as they were."""
+
+import io
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import understudy as us
+from understudy.errors import UsageError
+from understudy.fit import fit
+from understudy.measure.cells import make_nodes
+from understudy.private.mapping import Block, apply
+from understudy.private.noise import SeededNoise
+from understudy.schema import Codec, Column, Schema, check, open_table, read_table
+
+PAY = Column(name="pay", kind="integer", lower=-10, upper=5000, codes=("N", 999999), missing=True)
+RATE = Column(name="rate", kind="continuous", lower=0.0, upper=1.0, codes=(-1, 9))
+TOWN = Column(name="town", kind="categorical", categories=("a", "b"))
+SCHEMA = Schema(columns=(PAY, RATE, TOWN))
+
+ODD = st.one_of(
+    st.sampled_from(
+        ["N", "N ", "n", " 12", "12", "999999", "999999.0", "1e3", "", "x", None, math.nan, 12, 12.5, 999999, 999999.0, -1,
+         9, "9", 0.5, True, pd.NA, pd.Timestamp("2020-01-01"), b"N", ("N",)]
+    ),
+    st.integers(-(10**20), 10**20),
+    st.floats(),
+    st.text(max_size=5),
+)  # fmt: skip
+
+
+def read(cells, column):
+    frame = pd.DataFrame({column.name: pd.Series(cells, dtype=object)})
+    (rows,) = open_table(frame, Schema(columns=(column,))).blocks()
+    return rows.numbers(column), rows.specials(column)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ODD, min_size=1, max_size=12), st.sampled_from([PAY, RATE]))
+def test_a_cell_means_the_same_in_any_company(cells, column):
+    numbers, specials = read(cells, column)
+    for place, cell in enumerate(cells):
+        number, special = read([cell], column)
+        np.testing.assert_array_equal(numbers[place], number[0])
+        assert specials[place] == special[0] and (special[0] < 0 or np.isnan(number[0]))
+        assert -1 <= special[0] < len(column.specials)
+
+
+def test_what_cells_mean():
+    numbers, specials = read(["N", 12, "12", 999999, "999999", "999999.0", None, "x", "N "], PAY)
+    np.testing.assert_array_equal(numbers, [math.nan, 12, 12, *[math.nan] * 6])
+    assert specials.tolist() == [1, -1, -1, 2, 2, 2, 0, 0, 0]
+    numbers, specials = read([-1, 9.0, 0.5, None, "x"], RATE)
+    assert specials.tolist() == [0, 1, -1, -1, -1] and numbers[2] == 0.5
+
+
+def frame(rows=400, seed=0):
+    random = np.random.default_rng(seed)
+    pay = random.integers(-10, 5001, rows).astype(object)
+    pay[random.random(rows) < 0.3] = "N"
+    pay[random.random(rows) < 0.2] = 999999
+    pay[random.random(rows) < 0.1] = None
+    rate = np.where(random.random(rows) < 0.4, -1.0, np.where(random.random(rows) < 0.2, 9.0, random.random(rows)))
+    return pd.DataFrame({"pay": pay, "rate": rate, "town": random.choice(["a", "b"], rows)})
+
+
+def test_rows_come_back_as_they_were(tmp_path):
+    rows, codec = frame(), Codec(SCHEMA)
+    found = codec.encode(rows)
+    assert [block.part for block in codec.blocks] == ["value", *["missing"] * 3, "value", *["missing"] * 2, "value"]
+    back = codec.decode(found.rows, found.classes)
+    text = rows.pay.map(lambda cell: None if cell is None else str(cell))
+    assert back.pay.where(back.pay.notna(), None).tolist() == text.tolist()
+    assert np.allclose(back.rate, rows.rate, atol=1e-6) and set(back.rate[back.rate > 1]) == {9.0}
+    assert codec.arrow_schema.field("pay").type == pa.string() and codec.arrow_schema.field("rate").type == pa.float64()
+    assert check(back, SCHEMA, strict=True) == [] and check(rows, SCHEMA) == []
+    back.to_csv(tmp_path / "t.csv", index=False)
+    back.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        again = codec.encode(tmp_path / name)
+        np.testing.assert_array_equal(again.rows, codec.encode(back).rows)
+    np.testing.assert_array_equal(codec.encode(read_table(tmp_path / "t.csv", SCHEMA)).rows, again.rows)
+    assert Codec(Schema.from_dict(SCHEMA.to_dict())).blocks == codec.blocks
+
+
+def test_the_wall_counts_codes_as_outcomes_of_their_own():
+    rows, codec = frame(), Codec(SCHEMA)
+    found = codec.encode(rows)
+    block = Block(found.rows, found.classes, None)
+    nodes = {node.column: node for node in make_nodes(codec)}
+    outcome = apply(nodes["pay"].cell(None), block)[:, 0]
+    wanted = rows.pay.map({None: 0, "N": 1, 999999: 2}.get)
+    assert (outcome[wanted.notna()] == wanted[wanted.notna()]).all() and (outcome[wanted.isna()] >= 3).all()
+    assert np.bincount(apply(nodes["rate"].cell(None), block)[:, 0])[:2].tolist() == [
+        (rows.rate == -1).sum(),
+        (rows.rate == 9).sum(),
+    ]
+
+
+@pytest.mark.parametrize("method", ["independent", "clique-tree", "mean-embedding"])
+def test_codes_keep_their_share_and_can_be_asked_for(method):
+    rows = frame(4000)
+    model = fit(us.method(method)(epsilon=50.0, seed=0), rows, SCHEMA, noise=SeededNoise(0))
+    drawn = model.sample(4000, seed=0)
+    for code in ("N", "999999"):
+        assert abs((drawn.pay == code).mean() - (rows.pay.map(str) == code).mean()) < 0.04  # five deviations
+    assert abs(drawn.pay.isna().mean() - rows.pay.isna().mean()) < 0.04
+    assert abs((drawn.rate == -1).mean() - (rows.rate == -1).mean()) < 0.04
+    numbers = pd.to_numeric(drawn.pay.where(~drawn.pay.isin(["N", "999999"]))).dropna()
+    assert numbers.between(-10, 5000).all() and abs(numbers.mean() - 2495) < 300
+    if method == "clique-tree":
+        assert set(model.sample(50, seed=0, where="pay = N and rate >= 0.5").pay) == {"N"}
+        low = model.sample(50, seed=0, where="pay < 100").pay
+        assert pd.to_numeric(low).lt(100).all()
+        given_rows = pd.DataFrame({"pay": ["N", "17", None, "999999"] * 5})
+        found = model.complete(given_rows, seed=0)
+        assert (found.pay[given_rows.pay.notna()] == given_rows.pay[given_rows.pay.notna()]).all()
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"kind": "categorical", "categories": ["a"], "codes": ["N"]}, "stand beside numbers"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": "N"}, "codes must be a list"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": ["7"]}, "reads as a number"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": ["N", "N"]}, "must not repeat"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": [1.5]}, "does not fit"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": ["N"], "dtype": "int64"}, "dtype int64 does not suit"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": [True]}, "must be text or a number"),
+    ],
+)
+def test_wrong_codes_are_one_line(entry, words):
+    with pytest.raises(UsageError, match=words):
+        Schema.from_dict({"understudy": "schema", "columns": {"x": entry}})
+
+
+def test_csv_words_for_missing_values_may_be_codes():
+    schema = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=9, codes=("NA",)), TOWN))
+    text = pd.read_csv(io.StringIO("x,town\nNA,a\n3,b\n"), dtype=str, keep_default_na=False)
+    assert Codec(schema).encode(text).rows[:, 1].tolist() == [1.0, 0.0]
