@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 import understudy as us
 from understudy.errors import UsageError
+from understudy.evaluate.features import fit as fit_features
+from understudy.evaluate.metrics import violations
+from understudy.evaluate.table import prepare
 from understudy.fit import fit
 from understudy.measure.cells import make_nodes
 from understudy.private.mapping import Block, apply
@@ -143,3 +146,9 @@ def test_csv_words_for_missing_values_may_be_codes():
     schema = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=9, codes=("NA",)), TOWN))
     text = pd.read_csv(io.StringIO("x,town\nNA,a\n3,b\n"), dtype=str, keep_default_na=False)
     assert Codec(schema).encode(text).rows[:, 1].tolist() == [1.0, 0.0]
+
+
+def test_scores_take_codes_for_what_is_no_number():
+    table = prepare(frame(), SCHEMA)
+    assert violations.find([table], SCHEMA) == ()
+    assert fit_features(table, SCHEMA).width == 5  # a flag beside each of the numbers

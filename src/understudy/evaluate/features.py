@@ -63,7 +63,8 @@ class Features:
 def fit(table: Table, schema: Schema, *, without: str | None = None, flags: bool = True) -> Features:
     """Features of all columns but `without` (the one to predict)."""
     columns = [c for c in evaluated(schema) if c.name != without]
-    return Features(features=tuple(_fit_column(table.values[c.name], c, flags and c.missing) for c in columns))
+    gaps = {c.name: c.missing or bool(c.codes) for c in columns}  # a code is no number, as a missing value is none
+    return Features(features=tuple(_fit_column(table.values[c.name], c, flags and gaps[c.name]) for c in columns))
 
 
 def _fit_column(values: np.ndarray, column: Column, flag: bool) -> Feature:

@@ -77,8 +77,9 @@ def _numeric(column: Column, real: Table) -> Grouping:
     texts = [_number(e, column.kind) for e in edges]
     names = [f"up to {texts[0]}"]
     names += [f"{a} to {b}" for a, b in itertools.pairwise(texts)] + [f"above {texts[-1]}"]
-    missing = len(names) if column.missing else -1
-    names += ["missing"] if column.missing else []
+    gap = column.missing or bool(column.codes)
+    missing = len(names) if gap else -1
+    names += ["missing"] if gap else []
 
     def code(table: Table) -> np.ndarray:
         values = table.values[column.name]

@@ -41,6 +41,6 @@ def _rules(table: Table, column: Column) -> dict[str, float]:
         if column.kind == "integer":
             known = values[np.isfinite(values)]
             broken["not whole"] = np.mod(known, 1.0) != 0
-    if column.missing:
+    if column.missing or column.codes:
         del broken["missing not allowed"]
     return {rule: float(rows.sum() / values.size) for rule, rows in broken.items()}
