@@ -42,6 +42,18 @@ def test_laplace_noise_has_the_planned_scale():
     assert stats.norm.sf((0.1 * mean - tolerance) / error) < 1e-6
 
 
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(1)], ids=["secure", "seeded"])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_noise_of_next_to_no_scale_is_nothing(source, kind):
+    """Noise is added to nothing, not to a number of its own: anything else than 0 has probability below 1e-400."""
+    assert not source.draw(kind, 1e-3, (20,)).any()
+
+
+def test_seeded_laplace_noise_has_the_planned_scale_too():
+    """Audits draw it; seeded, so that it never fails by chance. The discrete Laplace of scale 50 has a mean size of 50."""
+    assert np.abs(SeededNoise(3).draw("laplace", 50.0, (20_000,))).mean() == pytest.approx(50.0, rel=0.03)
+
+
 def test_secure_noise_differs_between_runs_and_has_no_seed():
     first, second = (SecureNoise().draw("gaussian", 100.0, (50,)) for _ in range(2))
     assert not np.array_equal(first, second)
