@@ -13,7 +13,7 @@ import dp_accounting as dpa
 import pytest
 import yaml
 
-from tools.recompute_epsilon import bound, normal
+from tools.recompute_epsilon import bound, main, normal
 from understudy import cli, signing
 from understudy.accounting import events, price
 from understudy.errors import UsageError
@@ -70,6 +70,16 @@ def test_the_program_stands_alone(place, tmp_path):  # noqa: F811
     assert honest.returncode == 0 and "holds" in honest.stdout
     assert subprocess.run([*words, "1"], capture_output=True, cwd=tmp_path, check=False).returncode == 1
     assert set(re.findall(r"^(?:import|from) (\w+)", TOOL.read_text(), re.M)) == {"argparse", "json", "sys", "decimal"}
+
+
+def test_a_coarse_bound_refutes_nothing(tmp_path, capsys):
+    """dpgan's ledger holds at 0.9992; the program's bound of 1.1 said that the claim of 1 was not borne out."""
+    sampled = dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.05, dpa.GaussianDpEvent(2.0)), 50)
+    (tmp_path / "ledger.json").write_text(json.dumps(ledger_of(sampled)))
+    words = [str(tmp_path / "ledger.json"), "--delta", "1e-5", "--claim"]
+    tight = price.epsilon([sampled], 1e-5)
+    assert main([*words, str(1.01 * tight)]) == 3 and "cannot be decided" in capsys.readouterr().out
+    assert main([*words, str(2 * tight)]) == 0 and "holds" in capsys.readouterr().out
 
 
 # -- the three risks ---------------------------------------------------------------------------------------------------
