@@ -1,7 +1,7 @@
 """How often 95 % intervals from a stand-in hold the truth of a population that is known.
 
     python -m benchmarks.coverage --data DIR --out coverage.jsonl --minutes 40 [--method clique-tree] [--repeats 200]
-    python -m benchmarks.coverage --out coverage.jsonl --show
+    python -m benchmarks.coverage --out coverage.jsonl --show [--pooled]
 
 A population is a table (Adult, the NIST excerpt of Massachusetts) or a formula (`simulated`); its answers are computed from
 all of it. A repeat draws `ROWS` rows from it with replacement, fits a method with noise from the operating system, draws 20
@@ -315,7 +315,7 @@ def as_widened(one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def summary(records: list[dict[str, Any]]) -> list[str]:
+def summary(records: list[dict[str, Any]], pooled: bool) -> list[str]:
     """One line for each method, population, epsilon and kind of quantity."""
     lines = [
         "| method | population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |"
@@ -323,6 +323,8 @@ def summary(records: list[dict[str, Any]]) -> list[str]:
     lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     where = ("method", "population", "epsilon")
     table = pd.DataFrame([{key: r[key] for key in where} | as_widened(one) for r in records for one in r["answers"]])
+    if pooled:
+        table["population"] = "all"
     for (made, name, e, kind), own in table.groupby([*where, "kind"]):
         figures = f"{own.held.mean():.1%} | {own.bare.mean():.1%} | {own.naive.mean():.1%}"
         widths = f"{own.width.median():.2f} | {own.naive_width.median():.2f}"
@@ -338,6 +340,7 @@ def main() -> None:
     parser.add_argument("--method", default="mst", help="a method that can draw copies")
     parser.add_argument("--populations", default=",".join(POPULATIONS), help="comma-separated")
     parser.add_argument("--repeats", type=int, default=200, help="of every population and epsilon")
+    parser.add_argument("--pooled", action="store_true", help="all populations in one line")
     parser.add_argument("--show", action="store_true", help="print the table of what is there and leave")
     given = parser.parse_args()
     if not given.show:
@@ -352,7 +355,7 @@ def main() -> None:
             cell = f"{given.method} {name} {e:g} {number}"
             found_in = {"cell": cell, "method": given.method, "population": name, "epsilon": e}
             append(given.out, found_in | {"answers": found})
-    sys.stdout.write("\n".join(summary(read(given.out))) + "\n")
+    sys.stdout.write("\n".join(summary(read(given.out), given.pooled)) + "\n")
 
 
 if __name__ == "__main__":

@@ -216,8 +216,8 @@ class Model:
         redraw = method(self.method).redrawn
         if not redraw:
             raise UsageError(
-                f"copies: method {self.method!r} releases no table of counts whose noise could be drawn again (it learns from "
-                "answers in rounds); fit clique-tree, mst, aim or independent"
+                f"copies: method {self.method!r} cannot draw any: {method(self.method).not_redrawn}; fit clique-tree, mst, "
+                "aim or independent"
             )
         return resolve(redraw)
 

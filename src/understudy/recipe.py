@@ -77,6 +77,9 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     method: ClassVar[str]
     redrawn: ClassVar[str] = ""  # `module:name` of what draws copies of a fitted model; empty: it cannot be done
+    not_redrawn: ClassVar[str] = (  # and then this is why
+        "it learns from answers in rounds, and what their noise did to it cannot be drawn again without the rows"
+    )
     conditioned: ClassVar[str] = ""  # the same of what draws rows given anything about any columns
     private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 

@@ -178,8 +178,10 @@ def test_widening_keeps_the_estimate_and_lowers_the_share_of_noise():
 
 def test_a_method_without_released_counts_says_that_it_cannot(model):
     other = replace(model, method="pate-gan")
-    with pytest.raises(UsageError, match=r"copies: method 'pate-gan' .*mst"):
+    with pytest.raises(UsageError, match=r"copies: method 'pate-gan' .*in rounds.*mst"):
         other.copies(2)
+    with pytest.raises(UsageError, match=r"copies: method 'mean-embedding' .*latent normal.*clique-tree"):
+        replace(model, method="mean-embedding").copies(2)
     with pytest.raises(UsageError, match="saved without"):
         replace(model, released=()).copies(2)
     for count in (0, -1):

@@ -39,6 +39,9 @@ class MeanEmbedding(Estimator):
     """Options: how the budget is shared. The rest follows from public and released values."""
 
     method: ClassVar[str] = "mean-embedding"
+    not_redrawn: ClassVar[str] = (
+        "its moments become a latent normal in several steps, and its artifact keeps the normal and not the moments"
+    )
 
     marginals_share: float = 0.12
     shapes_share: float = 0.25  # in wide tables only
