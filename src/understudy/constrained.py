@@ -18,6 +18,7 @@ from understudy.schema.conditions import Allowed
 from understudy.schema.constraints import Check, Numbers, Rule, any_broken, columns_of, numbers_in
 from understudy.schema.mending import mended, with_totals, witness
 from understudy.schema.values import array_of
+from understudy.seeds import folded
 
 DRAWS = 12  # of as many rows again, before rows are mended
 RARE = 0.01  # share of drawn rows that must keep the constraints for drawing again to be worth it
@@ -49,7 +50,8 @@ class Keeper:
         """What a source draws, with every row keeping everything; a batch depends on the seed and its number alone."""
         numbers = range(len(range(0, max(rows, 1), batch)))[blocks]
         for number, table in zip(numbers, draw(rows, batch, seed, blocks), strict=True):
-            seeds = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(DRAWS)
+            entropy = None if seed is None else folded(seed)  # numpy takes no negative seeds
+            seeds = np.random.SeedSequence(entropy, spawn_key=(number,)).spawn(DRAWS)
             yield self.keep(table, partial(_again, draw, table.num_rows, seeds))
 
     def keep(self, table: pa.Table, again: Callable[[int], pa.Table]) -> pa.Table:
