@@ -17,6 +17,7 @@ from understudy.evaluate.metrics import violations
 from understudy.evaluate.table import prepare
 from understudy.fit import fit
 from understudy.measure.cells import make_nodes
+from understudy.private import units
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import SeededNoise
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
@@ -60,6 +61,37 @@ def test_what_cells_mean():
     assert specials.tolist() == [1, -1, -1, 2, 2, 2, 0, 0, 0]
     numbers, specials = read([-1, 9.0, 0.5, None, "x"], RATE)
     assert specials.tolist() == [0, 1, -1, -1, -1] and numbers[2] == 0.5
+
+
+def test_what_cannot_be_read_is_no_code():
+    """Foreign objects share one canonical text, which must not be that of a code."""
+    numbers, specials = read([b"N", ("N",), {}, "\x00unreadable", "\ud800", 10**40], PAY)
+    assert specials.tolist() == [0, 0, 0, 0, 0, -1] and numbers[5] == 1e40
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_rows_of_units_keep_their_codes(in_memory, tmp_path, monkeypatch):
+    """Numbers alone would not do: a code is none, so all codes would come back as missing values."""
+    monkeypatch.setattr(units, "IN_MEMORY", 10**9 if in_memory else 0)
+    rows = frame().assign(who=np.arange(400).astype(str))
+    schema = Schema(columns=(Column(name="who", kind="identifier", dtype="string"), *SCHEMA.columns), unit="who")
+    spread = units.bring_together(open_table(rows, schema), schema, tmp_path)
+    codec = Codec(schema)
+    found = np.concatenate([codec.encode_rows(raw.rows).rows for part in spread.parts for raw in part()])
+    wanted = codec.encode(rows).rows
+    assert wanted[:, 1:4].sum(axis=0).min() > 10  # missing, N, 999999
+    np.testing.assert_array_equal(found[np.lexsort(found.T)], wanted[np.lexsort(wanted.T)])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"if": "town = a", "then": "pay = N"}, {"never": "pay is missing and town = a"}, {"never": "pay != 999999"}],
+)
+def test_constraints_cannot_speak_of_codes(entry):
+    """To them codes and missing values are alike: rows with another code, or with none, would count as keeping the constraint."""
+    with pytest.raises(UsageError, match="constraint 1: column 'pay' has codes"):
+        Schema.from_dict(SCHEMA.to_dict() | {"constraints": [entry]})
+    Schema.from_dict(SCHEMA.to_dict() | {"constraints": [{"if": "town = a", "then": "pay < 100"}]})
 
 
 def frame(rows=400, seed=0):
@@ -135,6 +167,8 @@ def test_codes_keep_their_share_and_can_be_asked_for(method):
         ({"kind": "integer", "lower": 0, "upper": 9, "codes": [1.5]}, "does not fit"),
         ({"kind": "integer", "lower": 0, "upper": 9, "codes": ["N"], "dtype": "int64"}, "dtype int64 does not suit"),
         ({"kind": "integer", "lower": 0, "upper": 9, "codes": [True]}, "must be text or a number"),
+        ({"kind": "integer", "lower": 0, "upper": 9, "codes": [math.nan]}, "does not fit"),
+        ({"kind": "continuous", "lower": 0, "upper": 9, "codes": [math.inf]}, "does not fit"),
     ],
 )
 def test_wrong_codes_are_one_line(entry, words):

@@ -2,6 +2,7 @@
 they were.
 
     continuous, integer, datetime    float64, NaN where missing         (datetimes in seconds)
+    codes beside numbers             which one, in a column of its own
     categorical, ordinal, boolean    the canonical text, null where missing
     image                            a list of float32, null where it cannot be read
 
@@ -18,6 +19,7 @@ from understudy.schema import Column, Schema
 from understudy.schema.reading import Rows
 
 LISTED = ("categorical", "ordinal", "boolean")
+SPECIAL = "\x00special "  # before a column's name; no column of a schema has a name with NUL in it
 
 
 class CanonicalRows(Rows):
@@ -31,6 +33,10 @@ class CanonicalRows(Rows):
     def numbers(self, column: Column) -> np.ndarray:
         """Of a column, as they were read."""
         return np.asarray(self._take(column.name), np.float64)
+
+    def specials(self, column: Column) -> np.ndarray:
+        """Of a column, as they were read: its numbers no longer tell codes from missing values."""
+        return np.asarray(self._take(SPECIAL + column.name), np.int32) if column.codes else super().specials(column)
 
     def keys(self, column: Column) -> pa.Array:
         """Of a column, as they were read."""
@@ -46,7 +52,9 @@ def whole_column(table: pa.Table, name: str) -> Any:
 
 def canonical(rows: Rows, schema: Schema) -> pa.Table:
     """A block of rows in canonical form."""
-    return pa.table({column.name: _cells(rows, column) for column in schema.columns if column.kind != "identifier"})
+    cells = {column.name: _cells(rows, column) for column in schema.columns if column.kind != "identifier"}
+    codes = {SPECIAL + column.name: pa.array(rows.specials(column)) for column in schema.columns if column.codes}
+    return pa.table(cells | codes)
 
 
 def _cells(rows: Rows, column: Column) -> pa.Array:

@@ -186,8 +186,8 @@ def _check_codes(column: Column) -> None:
         raise column.problem("codes must not repeat")
     low, high = number_range(column.number_type)
     for code in column.codes:
-        whole = column.kind == "integer" and not isinstance(code, str) and code != int(code)
-        if not isinstance(code, str) and (not low <= code <= high or whole):
+        fits = isinstance(code, str) or (low <= code <= high and math.isfinite(code))
+        if not fits or (column.kind == "integer" and not isinstance(code, str) and code != int(code)):
             raise column.problem(f"the code {code!r} does not fit in {column.number_type}")
 
 

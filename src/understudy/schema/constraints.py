@@ -10,8 +10,9 @@
       - sum: {total: [wages, rent]}                              total = wages + rent, up to the total's own rounding
 
 Conditions are written as for `sample --where` (`conditions`). A missing value fulfils no condition, and order, sums and
-combinations say nothing about it. Constraints are declared, never learned: the bounds and categories of their columns must be
-declared, too. A set that no row can fulfil is refused when the schema is loaded (`mending.witness`).
+combinations say nothing about it; nor about codes beside numbers, which no constraint can name. Constraints are declared, never
+learned: the bounds and categories of their columns must be declared, too. A set that no row can fulfil is refused when the
+schema is loaded (`mending.witness`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -287,10 +288,20 @@ def compiled(constraints: Iterable[Constraint], schema: Named) -> tuple[Check, .
             for column in check.columns:
                 if not column.resolved:
                     raise UsageError(f"column {column.name!r} is estimated; a constraint needs its declared values")
+            _refuse_codes(check)
         except UsageError as error:
             raise UsageError(f"constraint {number}: {str(error).removeprefix('where: ')}") from None
         found.append(check)
     return tuple(found)
+
+
+def _refuse_codes(check: Check) -> None:
+    """To constraints a code is no number, as a missing value is: they could not tell one from the other."""
+    for one in (*check.when, *check.then) if isinstance(check, Rule) else ():
+        if one.column.codes and (one.outcomes or one.missing):
+            raise UsageError(
+                f"column {one.column.name!r} has codes; a constraint can speak of numbers only, not of codes or missing values"
+            )
 
 
 def columns_of(checks: Iterable[Check]) -> tuple[Column, ...]:

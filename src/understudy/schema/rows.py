@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.schema import vectors
-from understudy.schema.cells import UNREADABLE, key
+from understudy.schema.cells import key
 from understudy.schema.columns import OTHER, Column
 from understudy.schema.types import family
 
@@ -57,12 +57,11 @@ class Rows:
             return found
         cells = self._cells(column)
         values = vectors.numbers(cells, column.decimal)
-        words = [code if isinstance(code, str) else UNREADABLE for code in codes]
-        places = vectors.positions(cells, "string", words, -1, -1)
-        found = np.where(places >= 0, places + np.int32(first), found)
+        words = [code for code in codes if isinstance(code, str)]
+        where = vectors.positions(cells, "string", words, -1, -1) if words else np.full(self.count, -1)
         for place, code in enumerate(codes, first):
-            if not isinstance(code, str):
-                found = np.where(values == code, np.int32(place), found)
+            same = where == words.index(code) if isinstance(code, str) else values == code
+            found = np.where(same, np.int32(place), found)
         return np.asarray(found.astype(np.int32, copy=False))
 
     def keys(self, column: Column) -> pa.Array:
