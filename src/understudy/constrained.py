@@ -97,9 +97,11 @@ class Keeper:
         before = self.read(table)
         for column in columns_of(self.checks):
             own, new = before[column.name], rows[column.name]
-            if (own.values != new.values).any() or (own.null != new.null).any():
+            changed = (own.null != new.null) | (
+                ~new.null & (own.values != new.values)
+            )  # what is no number keeps its code
+            if changed.any():
                 place = table.column_names.index(column.name)
-                changed = (own.values != new.values) | (own.null != new.null)
                 made = array_of(new.values, new.null, column)
                 both = pa.chunked_array([table.column(place).combine_chunks(), made])
                 index = np.where(changed, table.num_rows, 0) + np.arange(table.num_rows)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from understudy.constrained import Keeper
 from understudy.errors import UsageError
 from understudy.evaluate.features import fit as fit_features
 from understudy.evaluate.metrics import violations
@@ -21,6 +22,7 @@ from understudy.private import units
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import SeededNoise
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
+from understudy.schema.conditions import parse_conditions
 
 PAY = Column(name="pay", kind="integer", lower=-10, upper=5000, codes=("N", 999999), missing=True)
 RATE = Column(name="rate", kind="continuous", lower=0.0, upper=1.0, codes=(-1, 9))
@@ -92,6 +94,16 @@ def test_constraints_cannot_speak_of_codes(entry):
     with pytest.raises(UsageError, match="constraint 1: column 'pay' has codes"):
         Schema.from_dict(SCHEMA.to_dict() | {"constraints": [entry]})
     Schema.from_dict(SCHEMA.to_dict() | {"constraints": [{"if": "town = a", "then": "pay < 100"}]})
+
+
+def test_conditions_may_ask_for_codes_beside_constraints():
+    """Of a column that is never missing too; and rows that are mended keep their codes."""
+    schema = Schema.from_dict(SCHEMA.to_dict() | {"constraints": [{"order": ["rate", "pay"]}]})
+    keeper = Keeper(schema.checks, parse_conditions("rate = 9 and pay = N", schema))
+    table = pa.table({"pay": ["N", "999999", None], "rate": [9.0, 9.0, 9.0], "town": ["a"] * 3})
+    read = keeper.read(table)
+    moved = {name: own._replace(values=own.values + 1.0) for name, own in read.items()}
+    assert keeper.write(table, moved).equals(table)  # numbers beside which there is a code say nothing
 
 
 def frame(rows=400, seed=0):

@@ -72,7 +72,7 @@ def _candidates(column: Column, checks: Sequence[Check]) -> list[tuple[float, bo
             ends.update(end for other in check.columns for end in other.bounds)
     whole = column.kind in ("integer", "ordinal")
     numbers = sorted({float(np.rint(end)) if whole else end for end in ends if lower <= end <= upper})
-    return [*((number, False) for number in numbers), *([(lower, True)] if column.missing else [])]
+    return [*((number, False) for number in numbers), *([(lower, True)] if column.specials else [])]
 
 
 def _beside(end: float, sign: int, step: float) -> float:
