@@ -17,10 +17,14 @@ from understudy.evaluate.features import fit as fit_features
 from understudy.evaluate.metrics import violations
 from understudy.evaluate.table import prepare
 from understudy.fit import fit
+from understudy.infer.ask import answer, draw
+from understudy.infer.columns import mean_intervals
 from understudy.measure.cells import make_nodes
 from understudy.private import units
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import SeededNoise
+from understudy.published.measures import condition, public_cells
+from understudy.published.run import carry
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
 from understudy.schema.conditions import parse_conditions
 
@@ -106,6 +110,14 @@ def test_conditions_may_ask_for_codes_beside_constraints():
     assert keeper.write(table, moved).equals(table)  # numbers beside which there is a code say nothing
 
 
+def test_published_queries_never_span_codes_and_numbers():
+    cells = public_cells(Codec(SCHEMA), np.zeros((0, 0)), carry)
+    assert cells.gaps == (0, 3, 2, 0)
+    for seed in range(50):
+        met = condition(cells, 1, 2, np.random.default_rng(seed)).tables[0]  # around 999999
+        assert np.flatnonzero(met).tolist() == [2]
+
+
 def frame(rows=400, seed=0):
     random = np.random.default_rng(seed)
     pay = random.integers(-10, 5001, rows).astype(object)
@@ -164,6 +176,13 @@ def test_codes_keep_their_share_and_can_be_asked_for(method):
         assert set(model.sample(50, seed=0, where="pay = N and rate >= 0.5").pay) == {"N"}
         low = model.sample(50, seed=0, where="pay < 100").pay
         assert pd.to_numeric(low).lt(100).all()
+        copies = draw(model, copies=2, rows=2000, seed=0)
+        assert abs(answer(model, "mean(pay)", drawn=copies).lines[0].combined.estimate - 2495) < 300  # 999999 is no pay
+        assert answer(model, "mean(rate) where pay > 100", drawn=copies).lines[0].combined.estimate > 0.3
+        low, high = mean_intervals(model)["pay"]
+        assert 2000 < low < high < 3000
+        with pytest.raises(UsageError, match="is a code of column 'pay'"):
+            answer(model, "share(pay = 999999)", drawn=copies)
         given_rows = pd.DataFrame({"pay": ["N", "17", None, "999999"] * 5})
         found = model.complete(given_rows, seed=0)
         assert (found.pay[given_rows.pay.notna()] == given_rows.pay[given_rows.pay.notna()]).all()

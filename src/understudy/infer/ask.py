@@ -29,6 +29,7 @@ import pandas as pd
 
 from understudy.artifact import Model
 from understudy.errors import UsageError
+from understudy.infer.columns import numbers_alone
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, rests_on_the_model
@@ -77,7 +78,7 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
     size = min(model.rows, MOST_ROWS) if rows is None else rows
     source, random = model.redraw_source(), np.random.default_rng(seed)
     models = [source.copy(random) for _ in range(copies)]
-    frames = [one.sample(size, seed=int(random.integers(2**31))) for one in models]
+    frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
     return Drawn(frames, [one.rows for one in models], source.resolution, source.chance)
 
 

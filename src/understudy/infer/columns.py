@@ -7,11 +7,15 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from understudy.artifact import Model, load
+from understudy.infer.question import number_codes
 from understudy.infer.rules import combine
 from understudy.infer.run import mean
 from understudy.methods.registry import method
 from understudy.released import fitted_tables
+from understudy.schema import Schema
 
 COPIES, MOST_ROWS = 10, 20_000
 
@@ -23,7 +27,7 @@ def mean_intervals(model: Model | str | Path, *, seed: int = 0) -> Mapping[str, 
     if not method(fitted.method).redrawn or not fitted_tables(fitted.released) or not numbers:
         return {}
     rows = min(fitted.rows, MOST_ROWS)
-    frames = fitted.copies(COPIES, rows=rows, seed=seed)
+    frames = [numbers_alone(frame, fitted.schema) for frame in fitted.copies(COPIES, rows=rows, seed=seed)]
     found = {}
     for name in numbers:
         each = [mean(frame[name]) for frame in frames]
@@ -32,3 +36,10 @@ def mean_intervals(model: Model | str | Path, *, seed: int = 0) -> Mapping[str, 
             one = combine(*zip(*each, strict=True), ratio=ratio, chance=fitted.redrawer().chance)
             found[name] = (one.low, one.high)
     return found
+
+
+def numbers_alone(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Codes beside numbers as missing values: to questions about numbers they say nothing."""
+    coded = [column for column in schema.columns if column.codes]
+    kept = {column.name: pd.to_numeric(rows[column.name], errors="coerce").astype(float) for column in coded}
+    return rows.assign(**{c.name: kept[c.name].mask(kept[c.name].isin(number_codes(c))) for c in coded})

@@ -17,7 +17,7 @@ import pandas as pd
 
 from understudy.errors import UsageError
 from understudy.infer.run import mean, proportion, quantile
-from understudy.schema import Schema
+from understudy.schema import Column, Schema
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -168,6 +168,11 @@ def _column(words: _Words, schema: Schema) -> str:
     return name
 
 
+def number_codes(column: Column) -> list[float]:
+    """Codes beside numbers that look like numbers."""
+    return [float(code) for code in column.codes if not isinstance(code, str)]
+
+
 def _number(word: str) -> float:
     try:
         return float(word)
@@ -182,6 +187,8 @@ def _condition(words: _Words, schema: Schema) -> Condition:
         raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}")
     word, column = words.next("a value"), schema.column(name)
     if column.kind in NUMBERS:
+        if word in column.codes or _number(word) in number_codes(column):
+            raise UsageError(f"question: {word!r} is a code of column {name!r}; questions are about its numbers alone")
         return Condition(name, sign, _number(word))
     if column.kind == "datetime":
         return Condition(name, sign, pd.Timestamp(word))

@@ -43,7 +43,7 @@ class Cells:
     steps: tuple[Step, ...]
     sizes: tuple[int, ...]
     ordered: tuple[bool, ...]
-    missing: tuple[bool, ...]  # cell 0 is a missing number
+    gaps: tuple[int, ...]  # how many cells at the beginning are no numbers: missing, codes
 
     @property
     def numbers(self) -> list[int]:
@@ -54,7 +54,7 @@ class Cells:
 def public_cells(codec: Codec, rows: np.ndarray, carry: Carry) -> Cells:
     """Cells of a resolved schema; `rows` of a stand-in decide which categories of a long list share one."""
     steps: list[Step] = [Label()]
-    names, sizes, ordered, missing = [codec.schema.label or ""], [codec.class_count], [False], [False]
+    names, sizes, ordered, gaps = [codec.schema.label or ""], [codec.class_count], [False], [0]
     for node in make_nodes(codec):
         if node.share is not None:  # to be cut
             node = replace(node, size=BINS, edges=np.linspace(0.0, 1.0, BINS + 1), share=None)
@@ -63,8 +63,8 @@ def public_cells(codec: Codec, rows: np.ndarray, carry: Carry) -> Cells:
         steps.append(node.cell(grouping))
         sizes.append(node.outcomes if grouping is None else grouping.cells)
         ordered.append(node.ordered and grouping is None)
-        missing.append(node.missing is not None)
-    return Cells(tuple(names), tuple(steps), tuple(sizes), tuple(ordered), tuple(missing))
+        gaps.append(node.gap)
+    return Cells(tuple(names), tuple(steps), tuple(sizes), tuple(ordered), tuple(gaps))
 
 
 def grouped(node: Node, rows: np.ndarray, carry: Carry) -> Grouping | None:
@@ -138,7 +138,7 @@ def queries(cells: Cells, codes: np.ndarray, seed: int) -> tuple[tuple[Step, Ste
 
 def condition(cells: Cells, node: int, value: int, random: np.random.Generator) -> Step:
     """Whether a row's cell lies in a range around a value."""
-    met, least = np.zeros(cells.sizes[node], np.int64), int(cells.missing[node])
+    met, least = np.zeros(cells.sizes[node], np.int64), cells.gaps[node]
     low = high = value
     if cells.ordered[node] and value >= least:
         low, high = int(random.integers(least, value + 1)), int(random.integers(value, cells.sizes[node]))
