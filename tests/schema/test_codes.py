@@ -18,7 +18,7 @@ from understudy.evaluate.metrics import violations
 from understudy.evaluate.table import prepare
 from understudy.fit import fit
 from understudy.infer.ask import answer, draw
-from understudy.infer.columns import mean_intervals
+from understudy.infer.columns import mean_intervals, numbers_alone
 from understudy.measure.cells import make_nodes
 from understudy.private import units
 from understudy.private.mapping import Block, apply
@@ -27,6 +27,7 @@ from understudy.published.measures import condition, public_cells
 from understudy.published.run import carry
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
 from understudy.schema.conditions import parse_conditions
+from understudy.schema.values import numbers_of
 
 PAY = Column(name="pay", kind="integer", lower=-10, upper=5000, codes=("N", 999999), missing=True)
 RATE = Column(name="rate", kind="continuous", lower=0.0, upper=1.0, codes=(-1, 9))
@@ -145,6 +146,22 @@ def test_rows_come_back_as_they_were(tmp_path):
         np.testing.assert_array_equal(again.rows, codec.encode(back).rows)
     np.testing.assert_array_equal(codec.encode(read_table(tmp_path / "t.csv", SCHEMA)).rows, again.rows)
     assert Codec(Schema.from_dict(SCHEMA.to_dict())).blocks == codec.blocks
+
+
+def test_decimal_commas_stand_beside_words(tmp_path):
+    """A column of words and numbers is text, which is read with the schema's decimal mark: so it must be written."""
+    column = Column(name="x", kind="continuous", lower=0, upper=10, codes=("N", 99.5), decimal=",", decimals=2)
+    schema = Schema(columns=(column, TOWN))
+    rows, codec = pd.DataFrame({"x": ["N", "3,5", "4", "7,25", "99,5"], "town": "a"}), Codec(schema)
+    found = codec.encode(rows)
+    back = codec.decode_arrow(*found)
+    assert back["x"].to_pylist() == ["N", "3,5", "4", "7,25", "99,5"]
+    np.testing.assert_array_equal(codec.encode(back).rows, found.rows)
+    values, null = numbers_of(back["x"], column)
+    assert values[1:4].tolist() == [3.5, 4.0, 7.25] and null.tolist() == [True, False, False, False, True]
+    assert numbers_alone(back.to_pandas(), schema).x.dropna().tolist() == [3.5, 4.0, 7.25]
+    rows.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    np.testing.assert_array_equal(codec.encode(read_table(tmp_path / "t.csv", schema)).rows, found.rows)
 
 
 def test_the_wall_counts_codes_as_outcomes_of_their_own():

@@ -41,5 +41,8 @@ def mean_intervals(model: Model | str | Path, *, seed: int = 0) -> Mapping[str, 
 def numbers_alone(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     """Codes beside numbers as missing values: to questions about numbers they say nothing."""
     coded = [column for column in schema.columns if column.codes]
-    kept = {column.name: pd.to_numeric(rows[column.name], errors="coerce").astype(float) for column in coded}
+    texts = {
+        c.name: rows[c.name].str.replace(c.decimal, ".", regex=False) if c.has_words else rows[c.name] for c in coded
+    }
+    kept = {name: pd.to_numeric(own, errors="coerce").astype(float) for name, own in texts.items()}
     return rows.assign(**{c.name: kept[c.name].mask(kept[c.name].isin(number_codes(c))) for c in coded})

@@ -75,10 +75,22 @@ def coded(values: np.ndarray, special: np.ndarray | None, column: Column) -> pa.
     assert special is not None
     array = pa.array(values)
     array = array if array.type == column.number_type else array.cast(column.number_type, safe=False)
-    array = array if array.type == column.arrow_type else array.cast(column.arrow_type)
-    codes = [str(code) if column.has_words and code is not None else code for code in column.specials]
-    words = pa.array(codes, column.arrow_type).take(pa.array(special, mask=special < 0))
+    array = marked(array, column) if column.has_words else array
+    words = pa.array(specials_of(column), column.arrow_type).take(pa.array(special, mask=special < 0))
     return pc.if_else(pa.array(special >= 0), words, array)
+
+
+def specials_of(column: Column) -> list[Value | None]:
+    """Missing and codes as cells of the column hold them: all as text where one is a word."""
+    if not column.has_words:
+        return list(column.specials)
+    return [c if c is None or isinstance(c, str) else str(c).replace(".", column.decimal) for c in column.specials]
+
+
+def marked(numbers: pa.Array, column: Column) -> pa.Array:
+    """Numbers beside words as the text that the schema reads: with its decimal mark."""
+    text = numbers.cast(column.arrow_type)
+    return pc.replace_substring(text, ".", ",") if column.decimal == "," else text
 
 
 class Decoder(NamedTuple):

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from understudy.errors import UsageError
 from understudy.schema.cells import UNREADABLE
 from understudy.schema.columns import Column, text_column
+from understudy.schema.decode import marked, specials_of
 from understudy.schema.facts import (
     check_types,
     column_places,
@@ -143,9 +144,9 @@ def _coded(numbers: np.ndarray, special: np.ndarray, column: Column) -> pa.Chunk
     values = pa.array(np.where(np.isfinite(numbers), numbers, 0.0))
     values = values.cast(pa.int64()) if whole else values
     kind = pa.string() if column.has_words else values.type
-    codes = [None if code is None else str(code) if column.has_words else code for code in column.specials]
-    words = pa.array(codes, kind).take(pa.array(np.maximum(special, 0), mask=special < 0))
-    return pa.chunked_array([pc.if_else(pa.array(known & (special < 0)), values.cast(kind), words)])
+    words = pa.array(specials_of(column), kind).take(pa.array(np.maximum(special, 0), mask=special < 0))
+    texts = marked(values, column) if column.has_words else values
+    return pa.chunked_array([pc.if_else(pa.array(known & (special < 0)), texts.cast(kind), words)])
 
 
 _NULLABLE = {getattr(pa, n.lower())(): getattr(pd, f"{n}Dtype")() for n in

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.schema.columns import NUMERIC, Column
-from understudy.schema.decode import coded, numpy_type, pick, step_of
+from understudy.schema.decode import coded, numpy_type, pick, specials_of, step_of
 
 
 def quantum(column: Column) -> float:
@@ -38,9 +38,11 @@ def numbers_of(array: pa.Array | pa.ChunkedArray, column: Column) -> tuple[np.nd
         ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         return ticks / per_second, null
     if column.codes:  # say nothing about a number: as if there were none
-        codes = [str(code) if column.has_words else code for code in column.codes]
+        codes = [code for code in specials_of(column) if code is not None]
         array = pc.if_else(pc.is_in(array, value_set=pa.array(codes, array.type)), pa.scalar(None, array.type), array)
         null = array.is_null().to_numpy(zero_copy_only=False)
+    if column.has_words and column.decimal == ",":
+        array = pc.replace_substring(array, ",", ".")
     return array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False).copy(), null
 
 
