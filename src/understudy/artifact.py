@@ -50,7 +50,7 @@ from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_j
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.schema.given import given_rows
-from understudy.seeds import folded
+from understudy.seeds import folded, rng, sequence
 
 FORMAT = 1
 BATCH = 65_536
@@ -204,7 +204,7 @@ class Model:
         """Models that could have been fitted, had the privacy noise fallen otherwise. Post-processing: costs nothing."""
         if count < 1:
             raise UsageError(f"copies={count} must be at least 1")
-        source, random = self.redraw_source(), np.random.default_rng(seed)
+        source, random = self.redraw_source(), rng(seed)
         return (source.copy(random) for _ in range(count))
 
     def redraw_source(self) -> Any:
@@ -227,7 +227,7 @@ class Model:
         For `understudy.infer`, which turns answers on all of them into one answer with an interval.
         """
         models = self.redrawn(count, seed=seed)
-        seeds = np.random.SeedSequence(seed).generate_state(count)
+        seeds = sequence(seed).generate_state(count)
         size = self.rows if rows is None else rows
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
 

@@ -148,11 +148,10 @@ def _complete(model: "Model", given: Path, out: Path, seed: int | None) -> int:
 
 def _write_copies(model: "Model", files: "list[Path]", rows: int, seed: int | None) -> None:
     """One file for each model that could have been fitted."""
-    from numpy.random import SeedSequence
-
     from understudy.schema import open_writer
+    from understudy.seeds import sequence
 
-    seeds = SeedSequence(seed).generate_state(len(files))
+    seeds = sequence(seed).generate_state(len(files))
     with options("copies"):
         drawn = model.redrawn(len(files), seed=seed)
     files[0].parent.mkdir(parents=True, exist_ok=True)

@@ -34,6 +34,7 @@ from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, rests_on_the_model
 from understudy.released import covers, fitted_tables
+from understudy.seeds import rng
 
 WITHIN = 0.1  # as `rules.UNKNOWN` within a cell, where cells have taken up most of the dependence; chosen likewise
 
@@ -76,7 +77,7 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
     if copies < 2:
         raise UsageError(f"copies={copies} must be at least 2")
     size = min(model.rows, MOST_ROWS) if rows is None else rows
-    source, random = model.redraw_source(), np.random.default_rng(seed)
+    source, random = model.redraw_source(), rng(seed)
     models = [source.copy(random) for _ in range(copies)]
     frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
     return Drawn(frames, [one.rows for one in models], source.resolution, source.chance)

@@ -28,6 +28,7 @@ from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
 from understudy.released import covers, fitted_tables
+from understudy.seeds import rng
 
 RESAMPLES = 6
 MOST_ROWS = 50_000  # of a copy, unless more are asked for: copies of large tables would only be slow
@@ -58,7 +59,7 @@ def analyse(
     else:
         frames = source
     frames = list(frames)
-    random = np.random.default_rng(seed)
+    random = rng(seed)
     each = [evaluate(function, frame, random) for frame in frames]
     if not each:
         raise UsageError("analyse: there are no copies")

@@ -28,6 +28,7 @@ from understudy.schema.conditions import Allowed
 from understudy.schema.decode import coded, numpy_type
 from understudy.schema.given import GivenColumn, GivenRows, with_identifiers
 from understudy.schema.values import array_of, numbers_of
+from understudy.seeds import rng
 
 
 def tree_of(model: Model) -> Tree:
@@ -165,7 +166,7 @@ class Conditioned:
 
     def completed(self, blocks: Iterator[GivenRows], keeper: Keeper, seed: int | None) -> Iterator[pa.Table]:
         """Blocks of given rows with all their columns, and the constraints of the schema kept."""
-        random, first = np.random.default_rng(seed), 0
+        random, first = rng(seed), 0
         for block in blocks:
             table = self.complete(block.columns, block.rows, random, first)
             known = {one.column.name: one.known for one in block.columns}
@@ -242,7 +243,7 @@ class Where(NamedTuple):
         """So many rows, in batches, or some batches of all; every row fulfils the conditions."""
         starts = range(0, max(rows, 1), batch)
         for number in range(len(starts))[blocks]:
-            random, first = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))), starts[number]
+            random, first = rng(seed, number), starts[number]
             drawn = self.source.rows(self.given, self.found, min(batch, rows - first), random)
             table = self.source.codec.decode_arrow(*drawn, first_row=first)
             for one in self.allowed:
