@@ -87,6 +87,7 @@ WORDS = {
     "steps": "steps of mirror descent at the end; more of them fit the noise, too",
     "round_steps": "steps of mirror descent between two rounds",
     "distances_share": "share for how far pairs of columns are from independent",
+    "levels_share": "share for what coarser cells would lose of the farthest pairs",
     "counts_share": "share for counts of columns and of chosen pairs",
     "focus": "a column whose pairs count more; None: the label, if there is one",
     "focus_weight": "how much more pairs with that column count",

@@ -21,6 +21,7 @@ from understudy.errors import UsageError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[int, int, str], None]  # finished tasks, all tasks, label of the one that just finished
+WORKER = "UNDERSTUDY_WORKER"  # set in worker processes
 AHEAD = 4  # results for each worker that may wait for their turn
 FAILED = "a worker failed on a piece of the table; what was charged stays charged"
 

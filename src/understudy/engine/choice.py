@@ -5,11 +5,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from understudy.engine.base import Engine, Inline, Progress, Result, Task
+from understudy.engine.base import WORKER, Engine, Inline, Progress, Result, Task
 from understudy.errors import UsageError
 
 VARIABLE = "UNDERSTUDY_ENGINE"
-WORKER = "UNDERSTUDY_WORKER"  # set in worker processes
 NAMES = ("inline", "processes", "ray")
 MOST_WORKERS = 1024
 

@@ -24,8 +24,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from understudy.engine.base import FAILED, Answer, Engine, attempt, check_cancel
-from understudy.engine.choice import WORKER
+from understudy.engine.base import FAILED, WORKER, Answer, Engine, attempt, check_cancel
 from understudy.engine.processes import POLL_SECONDS, THREADS
 from understudy.errors import UsageError
 from understudy.scratch import Scratch, private_folder

@@ -23,8 +23,7 @@ from typing import Any
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import get_context
 
-from understudy.engine.base import Answer, Engine, attempt, check_cancel
-from understudy.engine.choice import WORKER
+from understudy.engine.base import WORKER, Answer, Engine, attempt, check_cancel
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 POLL_SECONDS = 0.2
