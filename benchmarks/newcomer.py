@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,10 @@ RANGES: dict[str, tuple[str, Any, Any]] = {
 }
 
 
-def table(rows: int, seed: int) -> pd.DataFrame:
-    """`rows` rows of the model."""
+def table(rows: int, seed: int, pull: float = 1.0) -> pd.DataFrame:
+    """`rows` rows of the model, with hidden factors of the strength `pull`."""
     rng = np.random.default_rng(seed)
-    ill, old = rng.normal(size=(2, rows))
+    ill, old = pull * rng.normal(size=(2, rows))
     noise = lambda: rng.normal(size=rows)  # noqa: E731
     found: dict[str, Any] = {
         "age": np.clip(np.round(55 + 16 * old), 18, 100).astype(int),
@@ -79,10 +80,10 @@ def _level(name: str, score: np.ndarray, rng: np.random.Generator) -> np.ndarray
     return levels[np.searchsorted(cuts, score)]
 
 
-def schema_text(declared: bool) -> str:
-    """The schema of the table: kinds alone, or with what the form states."""
+def schema_text(declared: bool, columns: Sequence[str] | None = None) -> str:
+    """The schema of the table, or of some of its columns: kinds alone, or with what the form states."""
     lines = ["understudy: schema", 'label: {column: readmitted, positive: "yes"}', "columns:"]
-    for name in table(1, 0).columns:
+    for name in columns or table(1, 0).columns:
         if name in RANGES:
             kind, lower, upper = RANGES[name]
             more = f"lower: {lower}, upper: {upper}" if declared else "bounds: estimate"

@@ -286,6 +286,16 @@ def _measured(best: Outlook) -> str:
     return f": {', '.join(parts)}" if parts else ""
 
 
+def promised(advice: Advice) -> dict[str, tuple[float, float]]:
+    """The ranges that `expect` states in words: of the share that is kept, and of the measures behind it."""
+    if not advice.outlook or advice.hopeless:
+        return {}
+    best = advice.outlook[0]
+    return {"kept": (best.lowest, min(1.0, best.highest))} | {
+        name: best.measures[name] for name in WORDS if name in best.measures
+    }
+
+
 def without_experience(facts: Facts, hopeless: str, named: str | None, needed: int) -> Advice:
     """A rule of thumb where no benchmark table is similar: the method for whole tables, as far as it takes so many columns."""
     fitting = [

@@ -121,6 +121,7 @@ def asked(monkeypatch):
     def fake(method, **asked):
         real.bind(method, **asked)  # what is asked is what the library takes
         calls.append({"method": method} | asked)
+        asked["progress"]({"stage": "forecast", "done": 0, "runs": asked["runs"], "seconds": (400.0, 3600.0)})
         asked["progress"]({"stage": "fits", "done": asked["runs"], "runs": asked["runs"]})
         high = method == "mst"
         bound = Bound(
@@ -175,6 +176,7 @@ def test_the_line_of_the_readme(tmp_path, capsys, asked):
     code, out, err = run(capsys, *words, "--set", "teachers=2", "--out", tmp_path / "audit")
     assert code == 0, err
     assert "no violation found by these attacks" in out and "VIOLATION" not in out
+    assert "2,000 shadow fits will take about 7 minutes to 60 minutes" in err
     assert {"audit.json", "audit.html"} <= {file.name for file in (tmp_path / "audit").iterdir()}
     call = asked[0]
     assert (call["method"], call["epsilon"], call["delta"], call["runs"]) == ("pate-gan", 1.0, 1e-5, 2000)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import dp_accounting as dpa
 import numpy as np
@@ -17,7 +18,7 @@ from understudy.errors import UsageError
 from understudy.private import PrivateTable, SecureNoise
 from understudy.private.noise import SeededNoise
 from understudy.published import intervals, people_needed, publish, run
-from understudy.schema import Column, Schema
+from understudy.schema import Column, PaidKinds, Schema
 
 from .people import SCHEMA, exact_area, exact_measures, table
 
@@ -32,6 +33,17 @@ def test_the_price_is_that_of_all_answers_and_the_ledger_holds_each_once():
     assert price(events, 1e-5) == pytest.approx(found.epsilon) and 0.297 < found.epsilon <= 0.3
     assert found.void_reason and found.lines()[0].startswith("NOT A VALID")
     assert not publish([table(100, 1)], table(100, 2), HALF, epsilon=1.0).void_reason
+
+
+def test_what_finding_the_kinds_cost_is_said_without_a_model_too():
+    """A vote on kinds is a release about the same people: the joint price stands beside the figures'."""
+    voted = replace(HALF, kinds=PaidKinds(sigma=8.0, epsilon=0.5, delta=1e-5, columns=3))
+    found = publish([table(100, 1)], table(100, 2), voted, epsilon=0.3)
+    events = [dpa.GaussianDpEvent(entry["event"]["noise_multiplier"]) for entry in found.ledger["entries"]]
+    assert found.kinds_epsilon == pytest.approx(price([*events, dpa.GaussianDpEvent(8.0)], 1e-5))
+    assert found.kinds_epsilon > found.epsilon
+    assert f"when the schema was drafted: {found.kinds_epsilon:.4g}" in found.lines()[0]
+    assert "drafted" not in publish([table(100, 1)], table(100, 2), HALF, epsilon=0.3).lines()[0]
 
 
 def test_an_answer_that_was_not_announced_is_refused(monkeypatch):

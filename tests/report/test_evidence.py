@@ -1,85 +1,20 @@
-"""What outsiders get: bounds that hold, files in the forms they know, signatures that cannot be moved, epsilon computed twice."""
+"""What outsiders get: bounds that hold, files in the forms they know, signatures that cannot be moved."""
 
 import json
 import math
 import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-import dp_accounting as dpa
 import pytest
 import yaml
 
-from tools.recompute_epsilon import bound, main, normal
 from understudy import cli, signing
-from understudy.accounting import events, price
 from understudy.errors import UsageError
 from understudy.evidence import croissant, risks
 
 from ..accounting.test_certificate import registry_problems
 from ..cli.test_path import place  # noqa: F401  a fitted model and rows that it made
-
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "recompute_epsilon.py"
-
-
-# -- epsilon, without us -----------------------------------------------------------------------------------------------
-def test_the_normal_distribution_is_bracketed():
-    from mpmath import mp, mpf, ncdf
-
-    mp.dps = 80
-    for x in ("-12", "-3.7", "-0.001", "0", "0.5", "6", "15"):
-        from decimal import Decimal
-
-        found = normal(Decimal(x))
-        assert mpf(str(found.low)) <= ncdf(mpf(x)) <= mpf(str(found.high))
-        assert found.high - found.low < Decimal("1e-50")
-
-
-def ledger_of(*charged):
-    return {"entries": [{"purpose": "x", "event": events.to_json(event)} for event in charged]}
-
-
-@pytest.mark.parametrize("noise", [(20.0,), (3.7306, 55.0, 8.0), (0.9, 1.1)])
-@pytest.mark.parametrize("delta", ["1e-5", "1e-9"])
-def test_gaussian_ledgers_agree_with_verify(noise, delta):
-    charged = [dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), 3) for z in noise]
-    charged.append(events.EpsilonDeltaDpEvent(0.0, 1e-10))
-    found, how = bound(ledger_of(*charged), delta)
-    ours = price.epsilon(charged, float(delta))
-    assert "exact" in how and float(found) == pytest.approx(ours, rel=1e-5)
-
-
-def test_other_ledgers_are_bounded_from_above():
-    sampled = [dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.05, dpa.GaussianDpEvent(2.0)), 50)]
-    found, how = bound(ledger_of(*sampled), "1e-5")
-    assert price.epsilon(sampled, 1e-5) <= float(found) < 1.5 * price.epsilon(sampled, 1e-5) and "not tight" in how
-    assert (
-        float(bound(ledger_of(dpa.LaplaceDpEvent(2.0)), "1e-5")[0])
-        >= price.epsilon([dpa.LaplaceDpEvent(2.0)], 1e-5) - 1e-9
-    )
-    assert bound(ledger_of(dpa.NonPrivateDpEvent()), "1e-5")[0] is None
-
-
-def test_the_program_stands_alone(place, tmp_path):  # noqa: F811
-    """No understudy on its path, isolated from the environment; a claim that is too small ends with 1."""
-    words = [sys.executable, "-I", "-S", str(TOOL), str(place / "model" / "ledger.json"), "--delta", "1e-5", "--claim"]
-    honest = subprocess.run([*words, "2"], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert honest.returncode == 0 and "holds" in honest.stdout
-    assert subprocess.run([*words, "1"], capture_output=True, cwd=tmp_path, check=False).returncode == 1
-    assert set(re.findall(r"^(?:import|from) (\w+)", TOOL.read_text(), re.M)) == {"argparse", "json", "sys", "decimal"}
-
-
-def test_a_coarse_bound_refutes_nothing(tmp_path, capsys):
-    """dpgan's ledger holds at 0.9992; the program's bound of 1.1 said that the claim of 1 was not borne out."""
-    sampled = dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(0.05, dpa.GaussianDpEvent(2.0)), 50)
-    (tmp_path / "ledger.json").write_text(json.dumps(ledger_of(sampled)))
-    words = [str(tmp_path / "ledger.json"), "--delta", "1e-5", "--claim"]
-    tight = price.epsilon([sampled], 1e-5)
-    assert main([*words, str(1.01 * tight)]) == 3 and "cannot be decided" in capsys.readouterr().out
-    assert main([*words, str(2 * tight)]) == 0 and "holds" in capsys.readouterr().out
 
 
 # -- the three risks ---------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ import pandas as pd
 
 from understudy import engine as engines
 from understudy.artifact import versions
+from understudy.audit import forecast
 from understudy.audit.attacks import attack as attack_called
 from understudy.audit.attacks import likelihood_ratio
 from understudy.audit.estimates import Claim
@@ -40,6 +41,7 @@ from understudy.methods.registry import method as method_called
 from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table
+from understudy.seeds import folded
 
 BATCH = 200  # shadow fits in one compiled program
 ROWS = 1000  # synthetic rows an attacker draws from each model
@@ -127,6 +129,9 @@ def run_audit(
     seed = settled_seed(job, seed, describe(job, method, epsilon, delta, runs, batch))
     tasks = make_tasks(runs, batch, seed)
     known = sum(task.count for task in tasks if finished(job, task))
+    if progress is not None and estimator is not None:
+        expected = forecast.seconds(estimator, pair, runs - known, jobs)
+        progress({"stage": "forecast", "done": 0, "runs": runs, "seconds": expected})
 
     def tell(done: int, total: int, label: str) -> None:
         if progress is not None:
@@ -283,7 +288,7 @@ def make_tasks(runs: int, batch: int, seed: int) -> list[Task]:
     half, tasks = runs // 2, []
     for number, first in enumerate(range(0, half, batch)):
         for secret in (0, 1):
-            own = int(np.random.SeedSequence([seed, number, secret]).generate_state(1)[0])
+            own = int(np.random.SeedSequence([folded(seed), number, secret]).generate_state(1)[0])
             tasks.append(Task(secret, number, min(batch, half - first), own))
     return tasks
 

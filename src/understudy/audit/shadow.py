@@ -39,6 +39,7 @@ from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
+from understudy.seeds import folded
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
 
@@ -167,7 +168,7 @@ def shadow_fits(
     watch: Watch | None = None,
 ) -> Fitted:
     """`count` independent fits on the same table."""
-    seed = secrets.randbits(32) if seed is None else seed
+    seed = secrets.randbits(32) if seed is None else folded(seed)
     plan = estimator.plan(schema) if plan is None else plan
     tables, noise = Tables(frame, schema), SecureNoise() if secure else SeededNoise(seed)
     opened: list[Opened] = []
@@ -242,7 +243,7 @@ def draw_all(generator: Generator, weights: dict[str, Any], classes: Array, keys
 
 def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd.DataFrame]:
     """`rows` generated rows of every fit: drawn together, decoded together, as `Model.sample` would."""
-    seed = secrets.randbits(32) if seed is None else seed
+    seed = secrets.randbits(32) if seed is None else folded(seed)
     rng, key = np.random.default_rng(seed), public_key(seed)
     encoded: dict[int, np.ndarray] = {}
     classes = [rng.choice(len(counts), rows, p=shares(tuple(counts))).astype(np.int32) for counts in fitted.counts]

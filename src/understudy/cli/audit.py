@@ -239,11 +239,16 @@ def name_of(command: str) -> str:
 
 
 def steps(advance: Callable[[int], None], silent: bool) -> Callable[[dict[str, Any]], None]:
-    """Turn the audit's reports into steps of the bar; the first one that allows it says how long the rest will take."""
+    """Turn the audit's reports into steps of the bar. How long it may take is said before the start, and once more, closer,
+    after the first batch."""
     seen, said = 0, silent
 
     def tell(event: dict[str, Any]) -> None:
         nonlocal seen, said
+        if event["stage"] == "forecast":
+            if not silent:
+                before(event["seconds"], event["runs"])
+            return
         advance(event["done"] - seen)
         seen = event["done"]
         left = event.get("eta")  # known after the first batch
@@ -253,6 +258,18 @@ def steps(advance: Callable[[int], None], silent: bool) -> Callable[[dict[str, A
                 typer.echo(f"about {duration(left)} to go; Ctrl-C keeps finished batches, --resume goes on", err=True)
 
     return tell
+
+
+def before(expected: tuple[float, float] | None, runs: int) -> None:
+    """What is known about the time before a long audit starts."""
+    if expected is None:
+        typer.echo(
+            f"{runs:,} shadow fits; no stored run of this method says how long they take, the first batch will",
+            err=True,
+        )
+    elif expected[1] > LONG:
+        low, high = (duration(one) for one in expected)
+        typer.echo(f"{runs:,} shadow fits will take about {low} to {high} by the stored runs of this method", err=True)
 
 
 def duration(seconds: float) -> str:

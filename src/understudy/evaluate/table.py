@@ -9,7 +9,7 @@ listed in `absent`. Files are read block by block and dropped before anything is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,23 @@ __all__ = ["MISSING", "UNKNOWN", "Table", "categories", "evaluated", "is_discret
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Columns as arrays: category indices (int32) or numbers (float64), and which columns were absent."""
+    """Columns as arrays: category indices (int32) or numbers (float64), and which columns were absent.
+
+    A code beside numbers (999: not asked) is NaN among them; `coded` says which one it is, by its place in the column's
+    `codes` (-1: none), for the columns that have some.
+    """
 
     rows: int
     values: dict[str, np.ndarray]
     absent: tuple[str, ...] = ()
+    coded: dict[str, np.ndarray] = field(default_factory=dict)
 
     def take(self, index: np.ndarray) -> "Table":
         """The rows of an index or a mask."""
         values = {name: column[index] for name, column in self.values.items()}
+        coded = {name: column[index] for name, column in self.coded.items()}
         rows = int(index.sum()) if index.dtype == bool else len(index)
-        return Table(rows=rows, values=values, absent=self.absent)
+        return Table(rows=rows, values=values, absent=self.absent, coded=coded)
 
     def sample(self, most: int | None, seed: int) -> "Table":
         """At most `most` rows, drawn without replacement."""
@@ -66,15 +72,19 @@ def prepare(source: object, schema: Schema) -> Table:
     absent = _absent(source, wanted)
     present = [column for column in wanted if column.name not in absent]
     found: dict[str, list[np.ndarray]] = {column.name: [] for column in present}
+    coded: dict[str, list[np.ndarray]] = {column.name: [] for column in present if column.codes}
     count = 0
     for rows in open_table(source, schema, columns=present).blocks():
         count += rows.count
         for column in present:
             found[column.name].append(codes(rows, column) if is_discrete(column) else rows.numbers(column))
+            if column.codes:
+                coded[column.name].append(np.maximum(rows.specials(column) - int(column.missing), -1))
     values = {c.name: np.concatenate([_nothing(c, 0), *found[c.name]]) for c in present}
     count = len(source) if isinstance(source, pd.DataFrame) else count
     values |= {c.name: _nothing(c, count) for c in wanted if c.name in absent}
-    return Table(rows=count, values=values, absent=absent)
+    which = {name: np.concatenate([np.zeros(0, np.int32), *parts]) for name, parts in coded.items()}
+    return Table(rows=count, values=values, absent=absent, coded=which)
 
 
 def keys(source: object, schema: Schema, columns: Sequence[Column]) -> list[str]:

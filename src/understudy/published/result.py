@@ -60,6 +60,9 @@ class Published:
     ledger: Mapping[str, Any]
     account: Mapping[str, Any] | None
     void_reason: str = ""
+    kinds_epsilon: float | None = (
+        None  # with the vote on kinds that the schema carries; None: none, or the model's plan has it
+    )
     format: str = FORMAT
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,6 +75,8 @@ class Published:
         both = (
             "" if self.both_epsilon is None else f"; somebody who is in the training table too: {self.both_epsilon:.4g}"
         )
+        if self.kinds_epsilon is not None:
+            both += f"; somebody whose rows also found the kinds of columns, when the schema was drafted: {self.kinds_epsilon:.4g}"
         several = (
             "; choosing between the stand-ins by these figures costs nothing more" if len(self.stand_ins) > 1 else ""
         )

@@ -17,7 +17,7 @@ import dp_accounting as dpa
 import numpy as np
 
 from understudy.account import Payer, account_of
-from understudy.accounting import Budget, Charge, Ledger, Plan
+from understudy.accounting import Budget, Charge, Ledger, Plan, prior
 from understudy.accounting import epsilon as price
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
@@ -108,6 +108,7 @@ def publish(
         table.close()
     events = [charge.event for charge in announced.charges]
     fitted = [] if model is None else [charge.event for charge in model.plan.charges]
+    voted = [charge.event for charge in prior.charges(schema.to_dict())] if model is None else []
     return Published(
         epsilon=price(events, delta),
         delta=delta,
@@ -122,6 +123,7 @@ def publish(
         ledger=ledger.to_dict(),
         account=None if receipt is None else receipt.to_dict(),
         void_reason=source.void_reason,
+        kinds_epsilon=price([*voted, *events], delta) if voted else None,
     )
 
 

@@ -33,7 +33,8 @@ def describe(
         schema=public.to_dict(),
         rows=synthetic.rows,
         columns=tuple(
-            _with_interval(_column(synthetic.values[c.name], c, public), means or {}) for c in evaluated(schema)
+            _with_interval(_with_gaps(_column(synthetic.values[c.name], c, public), synthetic, c), means or {})
+            for c in evaluated(schema)
         ),
         pair_columns=tuple(c.name for c in columns),
         pair_measures=tuple(tuple(pairs.measure(a, b) for b in columns) for a in columns),
@@ -49,6 +50,12 @@ def _with_interval(column: SyntheticColumn, means: Mapping[str, tuple[float, flo
     return column if low is None else replace(column, mean_low=low, mean_high=high)
 
 
+def _with_gaps(found: SyntheticColumn, table: Table, column: Column) -> SyntheticColumn:
+    """Cells without a value, and codes beside numbers, each counted on its own."""
+    shares = tuple((code, round(share, 6)) for code, share in shapes.code_shares(table, column).items())
+    return replace(found, missing=shapes.missing_share(table, column), codes=shares)
+
+
 def _column(values: np.ndarray, column: Column, public: Schema) -> SyntheticColumn:
     if is_discrete(column):
         return _outcomes(values, column, declared=public.column(column.name).categories is not None)
@@ -59,7 +66,7 @@ def _column(values: np.ndarray, column: Column, public: Schema) -> SyntheticColu
     return SyntheticColumn(
         column=column.name,
         kind=column.kind,
-        missing=shapes.missing_share(values),
+        missing=0.0,
         edges=tuple(float(e) for e in edges),
         labels=None,
         shares=shares,
@@ -84,7 +91,7 @@ def _outcomes(values: np.ndarray, column: Column, *, declared: bool) -> Syntheti
     return SyntheticColumn(
         column=column.name,
         kind=column.kind,
-        missing=shapes.missing_share(values),
+        missing=0.0,
         edges=None,
         labels=tuple(labels),
         shares=shapes.rounded(np.array(bars)),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.evaluate.result import ColumnShape, Histogram, Summary
+from understudy.evaluate.result import CodeShare, ColumnShape, Histogram, Summary
 from understudy.evaluate.table import MISSING, UNKNOWN, Table, categories, evaluated, is_discrete
 from understudy.schema import Column, Schema
 
@@ -76,18 +76,38 @@ def _column(real: Table, synthetic: Sequence[Table], column: Column) -> ColumnSh
         measure="total variation" if discrete else "kolmogorov-smirnov",
         distance=distances,
         histogram=_bars(own, others, column) if discrete else _bins(own, others, column),
-        real_missing=missing_share(own),
-        synthetic_missing=Summary.of([missing_share(o) for o in others], higher_is_better=False),
+        real_missing=missing_share(real, column),
+        synthetic_missing=Summary.of([missing_share(table, column) for table in synthetic], higher_is_better=False),
+        codes=_codes(real, synthetic[0], column) if synthetic else (),
         distinct_real=_distinct(own),
         distinct_synthetic=_distinct(others[0]) if others else 0,
         **numeric,
     )
 
 
-def missing_share(values: np.ndarray) -> float:
-    """Share of cells without a value."""
+def missing_share(table: Table, column: Column) -> float:
+    """Share of cells without a value. A code is one: `code_shares` counts them."""
+    values = table.values[column.name]
     gone = values == MISSING if values.dtype == np.int32 else np.isnan(values)
+    if column.name in table.coded:
+        gone &= table.coded[column.name] < 0
     return float(gone.mean()) if gone.size else 0.0
+
+
+def code_shares(table: Table, column: Column) -> dict[str, float]:
+    """Share of the cells that each of a column's codes takes."""
+    which = table.coded.get(column.name)
+    if which is None:
+        return {}
+    return {str(code): float(np.mean(which == place)) if which.size else 0.0 for place, code in enumerate(column.codes)}
+
+
+def _codes(real: Table, synthetic: Table, column: Column) -> tuple[CodeShare, ...]:
+    theirs = code_shares(synthetic, column)
+    return tuple(
+        CodeShare(code=code, real=share, synthetic=theirs.get(code, 0.0))
+        for code, share in code_shares(real, column).items()
+    )
 
 
 def finite(values: np.ndarray) -> np.ndarray:

@@ -24,6 +24,15 @@ class Histogram:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CodeShare:
+    """A code beside numbers (999: not asked), and the share of all cells that it takes."""
+
+    code: str
+    real: float
+    synthetic: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class ColumnShape:
     """One column's distribution, real beside synthetic."""
 
@@ -32,12 +41,13 @@ class ColumnShape:
     measure: str  # "total variation" or "kolmogorov-smirnov"
     distance: Summary  # 0 = same distribution, 1 = disjoint
     histogram: Histogram
-    real_missing: float  # share of cells
+    real_missing: float  # share of cells; codes are not missing
     synthetic_missing: Summary
     real_mean: float | None = None
     synthetic_mean: Summary | None = None
     real_sd: float | None = None
     synthetic_sd: Summary | None = None
+    codes: tuple[CodeShare, ...] = ()  # beside numbers; synthetic: of the first table
     distinct_real: int = 0
     distinct_synthetic: int = 0
 

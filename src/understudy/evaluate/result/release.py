@@ -12,7 +12,7 @@ class SyntheticColumn:
 
     column: str
     kind: str
-    missing: float
+    missing: float  # codes are not missing
     edges: tuple[float, ...] | None
     labels: tuple[str, ...] | None
     shares: tuple[float, ...]
@@ -23,6 +23,7 @@ class SyntheticColumn:
     is_datetime: bool = False
     mean_low: float | None = None  # 95 % interval of the mean in the population, from copies of the model
     mean_high: float | None = None
+    codes: tuple[tuple[str, float], ...] = ()  # beside numbers: each with its share of the cells
 
 
 @dataclass(frozen=True, kw_only=True)
