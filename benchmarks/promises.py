@@ -1,6 +1,6 @@
 """Does `plan` promise what a fit keeps? On tables that nobody tuned for, made by this script.
 
-    python -m benchmarks.promises --out DIR [--tables 10] [--epsilon 1]
+    python -m benchmarks.promises --out DIR [--tables 10] [--first 0] [--epsilon 1]
 
 Table 0 is the newcomer's (800 rows, 20 columns); others are drawn: 400 to 6,400 rows, 8 to 20 of its columns, hidden factors
 from a third to one and a half times as strong. For each: what the adviser says before a row is read, what the fit kept of the
@@ -83,11 +83,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tables", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--epsilon", type=float, default=1.0)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     held_by: dict[str, list[bool]] = {}
-    for number in range(given.tables):
+    for number in range(given.first, given.first + given.tables):
         line = check(number, given.epsilon, given.out)
         print(json.dumps(line), flush=True)  # noqa: T201
         for name, one in line["held"].items():

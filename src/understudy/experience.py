@@ -31,6 +31,10 @@ TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
 # What near tables kept is widened by this much for a forecast: as far as a table left out lay outside, nine times in ten
 # (`python -m benchmarks.adviser_check`; the tables of adviser.json).
 MARGINS = {LABEL: 0.18, EVERYTHING: 0.35, COUNTS: 0.37}
+# The same for single measures, and the values that each can have.
+MEASURE_MARGINS = {"two-way": 0.09, "told-apart": 0.22, "other-targets": 0.31}
+LIMITS = {"two-way": (0.0, 1.0), "told-apart": (0.5, 1.0), "other-targets": (-1.0, 1.0)}
+NEAR_ENOUGH = 0.1  # weight from which on a table's results make up a range
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 
 
@@ -98,7 +102,7 @@ class Outlook:
     highest: float
     regret: float
     seconds: float
-    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # lowest and highest on near tables
+    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # lowest and highest to expect
 
 
 def whole_kept(use: str, figures: Mapping[str, float | None], independent: Mapping[str, float | None]) -> float | None:
@@ -139,7 +143,7 @@ def outlooks(known: Sequence[Experience], weights: Sequence[float]) -> list[Outl
         mass = sum(weight for _, weight in runs)
         if mass < 0.5 * total or mass == 0.0:
             continue  # it was hardly tried on tables like this one
-        near = [one.kept for one, weight in runs if weight > 0.1] or [one.kept for one, _ in runs]
+        near = [one.kept for one, weight in runs if weight > NEAR_ENOUGH] or [one.kept for one, _ in runs]
         found.append(
             Outlook(
                 method=method,
@@ -148,17 +152,23 @@ def outlooks(known: Sequence[Experience], weights: Sequence[float]) -> list[Outl
                 highest=max(near) + MARGINS[runs[0][0].use],
                 regret=sum(weight * (best[one.place] - one.kept) for one, weight in runs) / mass,
                 seconds=sum(weight * one.seconds for one, weight in runs) / mass,
-                measures=_ranges([one for one, weight in runs if weight > 0.1] or [one for one, _ in runs]),
+                measures=_ranges([one for one, weight in runs if weight > NEAR_ENOUGH] or [one for one, _ in runs]),
             )
         )
     return found
 
 
 def _ranges(runs: Sequence[Experience]) -> dict[str, tuple[float, float]]:
+    """The range of each measure on near tables, widened as far as tables left out have shown to be needed."""
     found = {
         name: [one.measures[name] for one in runs if name in one.measures] for one in runs for name in one.measures
     }
-    return {name: (min(values), max(values)) for name, values in found.items()}
+    ranges = {}
+    for name, values in found.items():
+        if name in MEASURE_MARGINS:
+            margin, (least, most) = MEASURE_MARGINS[name], LIMITS[name]
+            ranges[name] = (max(least, min(values) - margin), min(most, max(values) + margin))
+    return ranges
 
 
 @cache

@@ -76,7 +76,7 @@ class Published:
             "" if self.both_epsilon is None else f"; somebody who is in the training table too: {self.both_epsilon:.4g}"
         )
         if self.kinds_epsilon is not None:
-            both += f"; somebody whose rows also found the kinds of columns, when the schema was drafted: {self.kinds_epsilon:.4g}"
+            both += f"; somebody whose rows also found kinds of columns, when the schema was drafted: {self.kinds_epsilon:.4g}"
         several = (
             "; choosing between the stand-ins by these figures costs nothing more" if len(self.stand_ins) > 1 else ""
         )
