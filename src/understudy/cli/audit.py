@@ -245,7 +245,7 @@ def steps(advance: Callable[[int], None], silent: bool) -> Callable[[dict[str, A
 
     def tell(event: dict[str, Any]) -> None:
         nonlocal seen, said
-        if event["stage"] == "forecast":
+        if event.get("stage") == "forecast":
             if not silent:
                 before(event["seconds"], event["runs"])
             return
