@@ -121,14 +121,14 @@ def split(methods: Sequence[str], schema: Schema, budget: Budget) -> tuple[list[
 
 
 def compare(
-    data: Any,
+    data: object,
     schema: Schema,
     *,
     methods: Sequence[str],
     epsilon: float,
     delta: float = 1e-5,
     out: str | Path,
-    real: Any = None,
+    real: object = None,
     seed: int | None = None,
     progress: Callable[[dict[str, Any]], None] | None = None,
     account: Payer | None = None,
@@ -260,7 +260,7 @@ def entry(estimator: Estimator, schema: Schema, budget: Budget, folder: Path) ->
 
 def choose(
     models: Sequence[Model],
-    real: Any,
+    real: object,
     schema: Schema,
     budget: Budget,
     noise: NoiseSource,

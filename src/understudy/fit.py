@@ -68,7 +68,7 @@ class Progress:
     ledger: Ledger | None = None
     priced: tuple[str, float] = ("", 0.0)  # the ledger's head, and what it had charged by then
 
-    def tell(self, stage: str, done: int = 0, **figures: Any) -> None:
+    def tell(self, stage: str, done: int = 0, **figures: object) -> None:
         """Where the fit is, with figures that are public or released."""
         if self.callback is None:
             return
@@ -95,7 +95,7 @@ class Progress:
 
 def fit(
     recipe: Recipe,
-    data: Any,
+    data: object,
     schema: Schema,
     *,
     progress: Callable[[dict[str, Any]], None] | None = None,
@@ -331,7 +331,7 @@ def fold_in(key: Array, done: int) -> Array:
     return jax.random.fold_in(key, done) if key.ndim == 0 else jax.vmap(jax.random.fold_in, (0, None))(key, done)
 
 
-def first_state(generator: Generator, key: PRNGKeyArray, hints: Any) -> State:
+def first_state(generator: Generator, key: PRNGKeyArray, hints: object) -> State:
     """Where the generator starts: initial weights, and what was released."""
     return strongly_typed(jax.jit(generator.init)(key, as_arrays(hints)))
 
@@ -341,12 +341,12 @@ def public_key(seed: int) -> PRNGKeyArray:
     return jax.random.key(folded(seed), impl="rbg")
 
 
-def strongly_typed(state: Any) -> Any:
+def strongly_typed(state: object) -> Any:
     """Arrays made from bare Python numbers have a weak type, and rounds return strong ones: the program would compile twice."""
     return jax.tree.map(lambda leaf: leaf.astype(leaf.dtype) if leaf.weak_type else leaf, state)
 
 
-def as_arrays(hints: Any) -> Any:
+def as_arrays(hints: object) -> Any:
     """Released values as 32-bit arrays."""
     return jax.tree.map(lambda value: np.asarray(value, np.float32), hints)
 

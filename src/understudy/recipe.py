@@ -88,7 +88,7 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     seed: int | None = None
     estimate_share: float | None = None
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         text = inspect.cleandoc(vars(cls).get("__doc__") or f"The method {getattr(cls, 'method', '')!r}.")
         if "Options\n" not in text:
@@ -139,7 +139,7 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """Refuse options out of range, naming the option and the way out."""
 
 
-def check_positive(**options: Any) -> None:
+def check_positive(**options: object) -> None:
     """UsageError for options that are no positive number."""
     for name, value in options.items():
         if not (isinstance(value, (int, float)) and 0 < value < math.inf):

@@ -30,7 +30,7 @@ NEIGHBOURS = 50  # columns alike in kind and bounds that count as one group: fro
 SMOOTHEST = 0.97  # correlation of two neighbours' signal at most, so that the matrix can be solved
 
 
-def shrink(values: Array, error: Any) -> Array:
+def shrink(values: Array, error: object) -> Array:
     """Posterior means of values around zero with noise of deviation `error` (one number or one for each value)."""
     x = np.asarray(values, np.float64).ravel()
     if x.size == 0:

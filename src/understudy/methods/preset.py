@@ -5,14 +5,14 @@ mechanism or another price is a class of its own, which presets may then be made
 """
 
 from dataclasses import field, fields, make_dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from understudy.estimator import Estimator
 
 Base = TypeVar("Base", bound=Estimator)
 
 
-def preset(base: type[Base], name: str, method: str, module: str, doc: str, /, **options: Any) -> type[Base]:
+def preset(base: type[Base], name: str, method: str, module: str, doc: str, /, **options: object) -> type[Base]:
     """The estimator class `name` of `module`: `base` with the defaults `options`, known to users as `method`."""
     types = {option.name: option.type for option in fields(base)}
     unknown = sorted(set(options) - set(types))

@@ -30,7 +30,7 @@ class Asked:
         nothing = ANSWERS[type(self.question)].start(self.question, self.width)
         return nothing if self.cliques is None else {clique: np.zeros_like(nothing[clique]) for clique in self.cliques}
 
-    def add(self, total: Any, block: Block) -> None:
+    def add(self, total: object, block: Block) -> None:
         """Add the rows of one block."""
         ANSWERS[type(self.question)].add(self.question, total, block)
 
@@ -47,7 +47,7 @@ class AskedRaw:
         """The sums of no rows."""
         return ANSWERS[type(self.question)].start(self.question, 0)
 
-    def add(self, total: Any, read: Raw) -> None:
+    def add(self, total: object, read: Raw) -> None:
         """Add the rows of one block."""
         more = () if self.share is None else (self.share,)
         ANSWERS[type(self.question)].add(self.question, total, read.rows, read.units, self.schema, *more)

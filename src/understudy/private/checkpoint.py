@@ -198,12 +198,12 @@ def metadata_of(raw: bytes) -> dict[str, str]:
     return dict(json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"])
 
 
-def flat(name: str, tree: Any) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+def flat(name: str, tree: object) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
     """The arrays of a tree, by number."""
     return {f"{name}/{i}": np.asarray(leaf, order="C") for i, leaf in enumerate(jax.tree.leaves(tree))}
 
 
-def unflat(name: str, like: Any, arrays: dict[str, np.ndarray[Any, np.dtype[Any]]]) -> Any:
+def unflat(name: str, like: object, arrays: dict[str, np.ndarray[Any, np.dtype[Any]]]) -> Any:
     """Arrays back into the structure of `like`; shapes are those of the checkpoint."""
     leaves, structure = jax.tree.flatten(like)
     return jax.tree.unflatten(structure, [jax.numpy.asarray(arrays[f"{name}/{i}"]) for i in range(len(leaves))])

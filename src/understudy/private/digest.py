@@ -32,7 +32,7 @@ def digest(tape: object, *question: object) -> str:
     return found.hexdigest()
 
 
-def described(thing: Any) -> Iterator[bytes]:
+def described(thing: object) -> Iterator[bytes]:
     """A value, part by part, as bytes that depend on nothing but its kind and content."""
     if isinstance(thing, type):
         yield named(thing)

@@ -12,13 +12,13 @@ WHOLE_ROWS = (maps.Scores, maps.Cosines, maps.Forest, maps.Leaves)
 Found = frozenset[int] | None  # None: the whole row
 
 
-def looked_at(question: Any) -> Found:
+def looked_at(question: object) -> Found:
     """Places that the steps of a question name, the class apart."""
     places: set[int] = set()
     return frozenset(places) if _visit(question, places) else None
 
 
-def _visit(thing: Any, places: set[int]) -> bool:
+def _visit(thing: object, places: set[int]) -> bool:
     """Adds what a step and the steps inside it look at; False if that is the whole row."""
     if isinstance(thing, tuple):
         return all(_visit(part, places) for part in thing)
@@ -30,7 +30,7 @@ def _visit(thing: Any, places: set[int]) -> bool:
     return not inside or all(_visit(part, places) for part in vars(thing).values())
 
 
-def named(step: Any) -> tuple[Any, ...]:
+def named(step: object) -> tuple[Any, ...]:
     """What a step says about the places it looks at."""
     if isinstance(step, maps.Places):
         return (step.index,)

@@ -21,20 +21,20 @@ from understudy.schema.parquet_rows import parquet_files
 _BLOCK = 1 << 20
 
 
-def seal(source: Any, schema: Schema) -> dict[str, Any]:
+def seal(source: object, schema: Schema) -> dict[str, Any]:
     """What `differs` will look at; private, because it was computed from the rows."""
     key = secrets.token_bytes(32)
     return {"facts": _facts(source, schema), "key": key.hex(), "digest": _digest(source, key)}
 
 
-def differs(source: Any, schema: Schema, sealed: Mapping[str, Any]) -> bool:
+def differs(source: object, schema: Schema, sealed: Mapping[str, Any]) -> bool:
     """Whether `source` is another table than the sealed one. UsageError if there is no such file."""
     if _facts(source, schema) != sealed["facts"]:
         return True
     return not hmac.compare_digest(_digest(source, bytes.fromhex(sealed["key"])), sealed["digest"])
 
 
-def _is_file(source: Any) -> bool:
+def _is_file(source: object) -> bool:
     return isinstance(source, str | os.PathLike)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from understudy.engine import Engine
 from understudy.private.blocks import Blocks, held
@@ -36,7 +36,7 @@ class PrivateTable:
 
     __slots__ = ("_schema", "_sources", "_spread", "_table")
 
-    def __init__(self, source: Any, schema: Schema) -> None:
+    def __init__(self, source: object, schema: Schema) -> None:
         """Looks at facts about the file or frame; no row is read before `open`."""
         self._schema, self._table = schema, open_table(source, schema)
         self._spread: Spread | None = None

@@ -6,7 +6,7 @@ nothing is to be completed; so are all columns that the table does not have.
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ class GivenRows(NamedTuple):
     identifiers: dict[str, pa.Array]
 
 
-def given_rows(source: Any, schema: Schema) -> Iterator[GivenRows]:
+def given_rows(source: object, schema: Schema) -> Iterator[GivenRows]:
     """A file or frame that has some of the schema's columns, block by block. UsageError for cells that are no values."""
     names = _names(source)
     for name in names:
@@ -60,7 +60,7 @@ def given_rows(source: Any, schema: Schema) -> Iterator[GivenRows]:
         first += rows.count
 
 
-def _names(source: Any) -> list[str]:
+def _names(source: object) -> list[str]:
     if isinstance(source, str | os.PathLike):
         kind = file_format(source)
         if kind not in ("csv", "parquet"):

@@ -56,7 +56,7 @@ class PictureGenerator:
         """Nothing is asked in rounds."""
         return {}
 
-    def update(self, state: Params, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Params, Params]:
+    def update(self, state: Params, query: Params, answer: object, key: PRNGKeyArray) -> tuple[Params, Params]:
         return state, {}
 
     def sampler(self, state: Params) -> Params:
