@@ -23,6 +23,7 @@ SLOW = (
     "partition: every teacher sees every row",  # traces show wrong partitions in moments (test_trace.py)
     "no PATE: one discriminator, no noise",
     "metadata: bounds read from the data",  # two minutes; the one of categories is quick
+    "noise: sensitivity of one row for a person",  # a person's rows are summed against their limit in tests/questions, always
 )
 
 
