@@ -20,13 +20,11 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -39,8 +37,8 @@ from understudy.accounting.certificate import GUARANTEE, verify
 from understudy.condition import Allowed, Where, on_label_only, parse_conditions, parse_where
 from understudy.constrained import Keeper
 from understudy.conversation import Generator
+from understudy.drawing import Source
 from understudy.errors import UsageError
-from understudy.even import even_classes
 from understudy.files import read_json, write_atomically, write_json
 from understudy.lazy import resolve
 from understudy.measure.marginals import Marginals
@@ -50,7 +48,7 @@ from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_j
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.schema.given import given_rows
-from understudy.seeds import folded, rng, sequence
+from understudy.seeds import rng, sequence
 
 FORMAT = 1
 BATCH = 65_536
@@ -168,9 +166,12 @@ class Model:
         if self.needs_tree(found):
             yield from self.conditioned().where(found).batches(rows, batch, seed, blocks)
             return
-        codec = self.codec
-        for encoded, classes, first in self._encoded_batches(codec, rows, batch, seed, found, blocks):
-            yield codec.decode_arrow(encoded, classes, first_row=first)
+        yield from self.source.tables(self._class_weights(found), rows, batch, seed, blocks)
+
+    @cached_property
+    def source(self) -> Source:
+        """What draws blocks of rows; what it prepares is kept as long as the model."""
+        return Source(self.generator, self.weights, self.marginals, self.codec)
 
     def conditions(self, where: Where) -> tuple[Allowed, ...]:
         """What `where` allows of which columns. UsageError if this model cannot draw under it."""
@@ -231,32 +232,8 @@ class Model:
         size = self.rows if rows is None else rows
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
 
-    def _encoded_batches(
-        self,
-        codec: Codec,
-        rows: int,
-        batch: int,
-        seed: int | None,
-        found: tuple[Allowed, ...],
-        blocks: slice = EVERY,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        weights = self._class_weights(codec, found)
-        key = jax.random.key(secrets.randbits(32) if seed is None else folded(seed), impl="rbg")
-        arrays = {name: jnp.asarray(value) for name, value in self.weights.items()}
-        starts = range(0, max(rows, 1), batch)
-        for number in range(len(starts))[blocks]:  # a batch depends on the seed and its number alone, whoever draws it
-            first = starts[number]
-            size = min(batch, rows - first)
-            key_class, key_row = jax.random.split(jax.random.fold_in(key, number))
-            padded = size if rows <= batch else batch  # one shape, one compilation
-            classes = even_classes(key_class, weights, padded)
-            encoded = np.asarray(draw(self.generator, arrays, classes, key_row))[:size]
-            if self.marginals is not None:
-                encoded = self.marginals.from_uniform(encoded)
-            yield encoded, np.asarray(classes, np.int32)[:size], first
-
-    def _class_weights(self, codec: Codec, found: tuple[Allowed, ...]) -> np.ndarray:
-        wanted = on_label_only(found, codec.schema)
+    def _class_weights(self, found: tuple[Allowed, ...]) -> np.ndarray:
+        wanted = on_label_only(found, self.codec.schema)
         own = shares(self.class_counts)
         return own if wanted is None else own * wanted / float((own * wanted).sum())
 
@@ -314,12 +291,6 @@ class Model:
         write_json(folder / "certificate.json", certificate.to_dict())
         (folder / "certificate.txt").write_text(certificate.text(), encoding="utf-8")
         (folder / "registry.yaml").write_text(certificate.registry_yaml(), encoding="utf-8")
-
-
-@partial(jax.jit, static_argnums=0)
-def draw(generator: Generator, weights: Any, classes: Any, key: Any) -> Any:
-    """Generated rows; compiled once per generator and batch size, however often it is called."""
-    return generator.sample(weights, classes, key)
 
 
 def load(folder: str | Path) -> Model:

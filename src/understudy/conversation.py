@@ -1,13 +1,17 @@
 """The conversation across the wall, as types.
 
-A generator is public. It asks (`query`), learns from answers (`update`) and draws rows (`sample`). No signature contains a
-private row, so whatever a generator does is post-processing of what was released. A mechanism (in `understudy.private`)
-holds the rows and answers. `fit.py` is the only place where the two meet.
+A generator is public. It asks (`query`), learns from answers (`update`) and draws rows (by `sample`, `columns` or `encoded`). No
+signature contains a private row, so whatever a generator does is post-processing of what was released. A mechanism (in
+`understudy.private`) holds the rows and answers. `fit.py` is the only place where the two meet.
 """
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from understudy.schema.drawn import Columns
 
 State = Any  # a pytree of arrays, carried from round to round
 Hints = Any  # what the opening found out, as arrays or None: where learning starts
@@ -36,16 +40,38 @@ class Generator(Protocol):
         """The part of the state that the artifact keeps: what `sample` needs, by name."""
         ...
 
-    def sample(
-        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
-    ) -> Float[Array, "rows width"]:
-        """Encoded rows, one of each class asked for."""
-        ...
-
     def to_dict(self) -> dict[str, Any]:
         """Settings for the artifact; `from_dict(settings, codec)` is the way back."""
         ...
 
     def mismatch(self, weights: Any) -> str:
         """What is wrong with loaded weights, in words; empty when nothing is."""
+        ...
+
+
+class RowGenerator(Generator, Protocol):
+    """Draws encoded rows, all columns together: networks."""
+
+    def sample(
+        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
+    ) -> Float[Array, "rows width"]:
+        """Encoded rows, one of each class asked for."""
+        ...
+
+
+class ColumnGenerator(Generator, Protocol):
+    """Draws column by column, without an encoded row: tables."""
+
+    def columns(self, sampler: Mapping[str, np.ndarray]) -> Columns:
+        """What draws rows of given classes; whatever can be prepared is prepared here."""
+        ...
+
+
+class ArrayGenerator(Generator, Protocol):
+    """Draws encoded rows with NumPy, whose normal numbers are quicker than compiled ones."""
+
+    def encoded(
+        self, sampler: Mapping[str, np.ndarray], classes: np.ndarray, random: np.random.Generator
+    ) -> np.ndarray:
+        """Encoded rows, one of each class asked for."""
         ...

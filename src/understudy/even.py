@@ -1,16 +1,11 @@
 """Classes of drawn rows: shares without chance."""
 
-from typing import Any
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 
-def even_classes(key: Any, weights: np.ndarray, rows: int) -> Any:
+def even_classes(random: np.random.Generator, weights: np.ndarray, rows: int) -> np.ndarray:
     """Classes in random order, each within one row of its share: independent draws would stray by the root of their number."""
-    key_order, key_shift = jax.random.split(key)
-    place = (jax.random.permutation(key_order, rows) + jax.random.uniform(key_shift)) / max(rows, 1)
-    ends = jnp.asarray(np.cumsum(weights) / np.sum(weights), jnp.float32)
+    place = (np.arange(rows) + random.random()) / max(rows, 1)
     last = int(np.flatnonzero(weights > 0.0)[-1])
-    return jnp.minimum(jnp.searchsorted(ends, place.astype(jnp.float32), side="right"), last)
+    found = np.minimum(np.searchsorted(np.cumsum(weights) / np.sum(weights), place, side="right"), last)
+    return np.asarray(random.permutation(found.astype(np.int32)))

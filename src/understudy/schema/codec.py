@@ -18,7 +18,7 @@ always returns rows that fit the schema. encode then decode returns the same val
 """
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,12 +27,14 @@ import pyarrow as pa
 
 from understudy.schema.columns import Column
 from understudy.schema.decode import Numbers, decoder, identifiers, largest_flag, numpy_type, pick, step_of
+from understudy.schema.drawn import Drawn
 from understudy.schema.images import from_unit
 from understudy.schema.reading import Rows, open_table
 from understudy.schema.schema import CLASS_KINDS, Schema
 from understudy.schema.types import Value
 
 _CHUNK_BYTES = 1 << 21  # rows are transposed in pieces that stay in the processor's cache
+_PIECE = 1 << 14  # numbers decoded at a time, for the same reason
 _LINE = 16  # float32 numbers in one cache line
 
 
@@ -216,6 +218,35 @@ class Codec:
         found |= {image.name: from_unit(rows[:, self._places(image)]) for image in self._images}
         for group in groups:
             found |= group.arrays(specials)
+        return self._table(found, classes, first_row)
+
+    def decode_columns(self, drawn: Sequence[Drawn], classes: np.ndarray, *, first_row: int = 0) -> pa.Table:
+        """The same from columns that were drawn one by one."""
+        count, found = len(classes), dict[str, pa.Array]()
+        columns = dict(zip(dict.fromkeys(block.column for block in self.blocks), drawn, strict=True))
+        with np.errstate(all="ignore"):
+            for column in self._plain:
+                code, place = columns[column.name]
+                if place is None:
+                    assert code is not None
+                    found[column.name] = pick(column.outcomes, code, column.arrow_type)
+                elif column.kind in ("continuous", "integer"):
+                    numbers = Numbers([column], [0], count)
+                    for begin in range(0, count, _PIECE):
+                        numbers.read(place[None, begin : begin + _PIECE], slice(begin, begin + _PIECE))
+                    found |= numbers.arrays({} if code is None else {column.name: code})
+                else:
+                    single = decoder(column, count)
+                    single.out[:] = single.convert(place[None])
+                    found[column.name] = single.build(single.out, None if code is None else code >= 0)
+        for image in self._images:
+            pixels = [place for pixel in image.pixels if (place := columns[pixel.name].place) is not None]
+            found[image.name] = from_unit(np.stack(pixels, axis=1))
+        return self._table(found, classes, first_row)
+
+    def _table(self, found: Mapping[str, pa.Array], classes: np.ndarray, first_row: int) -> pa.Table:
+        """Decoded columns in the schema's order, with the label and identifiers."""
+        count = len(classes)
         arrays = []
         for column in self.schema.columns:
             if column.kind == "identifier":

@@ -1,8 +1,9 @@
 """A generator around another one: all that it does not say otherwise is done by the inner one."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
 from understudy.conversation import Answer, Generator, Hints, Info, Query, State
 
@@ -29,11 +30,11 @@ class Wrapped:
         """As the generator inside."""
         return self.inner.sampler(state)
 
-    def sample(
-        self, sampler: dict[str, Array], classes: Int[Array, " rows"], key: PRNGKeyArray
-    ) -> Float[Array, "rows width"]:
-        """As the generator inside."""
-        return self.inner.sample(sampler, classes, key)
+    def __getattr__(self, name: str) -> Any:
+        """What draws rows: as the generator inside, if it has it."""
+        if name not in ("sample", "columns", "encoded"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
     def to_dict(self) -> dict[str, object]:
         """As the generator inside."""

@@ -7,22 +7,24 @@ Every column is a node with a few cells; node 0 is the class. In an order in whi
     value_j = base_j[outcome] + U span_j[outcome]        numeric columns: uniform inside a fine interval
 
 The tables are post-processing of released counts (`understudy.measure.cells`, `understudy.methods.marginals.junction`). They are
-cumulative, padded to common sizes and kept in one array, so that drawing is one compiled scan over the nodes whatever the graph
-is. A row of the network costs no more memory than its own cells.
+cumulative, padded to common sizes and kept in one array; to draw from them each becomes alias tables (`alias.py`). A row of the
+network costs no more memory than its own cells and outcomes.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
+from understudy.methods.marginals.alias import Alias, alias
 from understudy.nn.copula import Params, mismatch
+from understudy.schema.drawn import Drawn
 
 VALUE = -1  # code of a coordinate that holds a number
+PIECE = 16_384  # rows drawn at a time: what is in use stays in the cache, which halves the time
 
 
 class Network(NamedTuple):
@@ -74,33 +76,9 @@ class MarginalGenerator:
     def sampler(self, state: Network) -> Params:
         return dict(state._asdict())
 
-    def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
-        net, rows, count = Network(**sampler), classes.shape[0], len(set(self.nodes))
-        if count == 0:
-            return jnp.zeros((rows, 0))
-
-        def draw(carry: tuple[Array, Array], step: Any) -> tuple[tuple[Array, Array], None]:
-            cells, outcomes = carry
-            node, parents, strides, offset, first, own = step
-            key_cell, key_outcome = jax.random.split(own)
-            row = offset + (strides[:, None] * cells[parents]).sum(axis=0)
-            cell = pick(net.table[row], jax.random.uniform(key_cell, (rows,)))
-            outcome = pick(net.inner[first + cell], jax.random.uniform(key_outcome, (rows,)))
-            return (cells.at[node].set(cell), outcomes.at[node - 1].set(outcome)), None
-
-        start = jnp.zeros((count + 1, rows), jnp.int32).at[0].set(classes.astype(jnp.int32))
-        key_nodes, key_inside = jax.random.split(key)
-        steps = (net.order, net.parents, net.strides, net.offset, net.first, jax.random.split(key_nodes, count))
-        (_, outcomes), _ = jax.lax.scan(draw, (start, start[1:]), steps)
-        node = np.asarray(self.nodes) - 1
-        shown, code = outcomes[node].T, np.asarray(self.codes)[None, :]
-        row = (shown == code).astype(jnp.float32)
-        numeric = np.flatnonzero(code[0] == VALUE)
-        if len(numeric) == 0:
-            return row
-        interval = (node[None, numeric], shown[:, numeric])
-        inside = jax.random.uniform(key_inside, (rows, len(numeric)))
-        return row.at[:, numeric].set(net.base[interval] + inside * net.span[interval])
+    def columns(self, sampler: Mapping[str, Any]) -> "Tables":
+        """What draws rows, column by column."""
+        return Tables(self, Network(**{name: np.asarray(value) for name, value in sampler.items()}))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -123,9 +101,76 @@ class MarginalGenerator:
 INTEGERS = ("order", "parents", "strides", "offset", "first")
 
 
-def pick(cumulative: Float[Array, "rows k"], uniform: Float[Array, " rows"]) -> Int[Array, " rows"]:
-    """How many cumulative probabilities a uniform number has passed; padding is 1 and is never passed."""
-    return (uniform[:, None] >= cumulative).sum(axis=1).astype(jnp.int32)
+class Drawing(NamedTuple):
+    """How one node is drawn."""
+
+    node: int
+    parents: tuple[tuple[int, int], ...]  # nodes and strides
+    cells: Alias
+    outcomes: Alias
+    gap: int | None  # outcomes that are no numbers; None: categories
+    base: np.ndarray
+    span: np.ndarray
+
+
+class Tables:
+    """The network, ready to be drawn from: a block of rows in pieces that stay in the processor's cache."""
+
+    def __init__(self, generator: MarginalGenerator, net: Network) -> None:
+        nodes, codes = np.asarray(generator.nodes), np.asarray(generator.codes)
+        ends, cells = np.append(net.offset, len(net.table)), np.append(np.sort(net.first), len(net.inner))
+        self.steps = []
+        for number, node in enumerate(net.order.tolist()):
+            first = net.first[number]
+            size = cells[np.searchsorted(cells, first, side="right")] - first
+            own = codes[nodes == node]
+            self.steps.append(
+                Drawing(
+                    node,
+                    tuple((int(p), int(s)) for p, s in zip(net.parents[number], net.strides[number], strict=True) if s),
+                    alias(shares(net.table[ends[number] : ends[number + 1], :size])),
+                    alias(trimmed(shares(net.inner[first : first + size]))),
+                    int((own >= 0).sum()) if (own == VALUE).any() else None,
+                    net.base[node - 1],
+                    net.span[node - 1],
+                )
+            )
+
+    def __call__(self, classes: np.ndarray, random: np.random.Generator) -> list[Drawn]:
+        """Rows of these classes."""
+        pieces = [self._piece(classes[at : at + PIECE], random) for at in range(0, max(len(classes), 1), PIECE)]
+        return [Drawn.joined(parts) for parts in zip(*pieces, strict=True)]
+
+    def _piece(self, classes: np.ndarray, random: np.random.Generator) -> list[Drawn]:
+        cells = {0: classes.astype(np.int64)}
+        found: dict[int, Drawn] = {}
+        for step in self.steps:
+            row = np.zeros(len(classes), np.int64)
+            for parent, stride in step.parents:
+                row += cells[parent] * stride
+            cells[step.node] = step.cells.draw(row, random)
+            found[step.node] = self._shown(step, step.outcomes.draw(cells[step.node], random), random)
+        return [found[node] for node in sorted(found)]
+
+    @staticmethod
+    def _shown(step: Drawing, outcome: np.ndarray, random: np.random.Generator) -> Drawn:
+        if step.gap is None:
+            return Drawn(outcome.astype(np.int32))
+        place = random.random(len(outcome), dtype=np.float32)
+        place *= step.span.take(outcome, mode="clip")
+        place += step.base.take(outcome, mode="clip")
+        code = np.where(outcome < step.gap, outcome, -1).astype(np.int32) if step.gap else None
+        return Drawn(code, place)
+
+
+def shares(cumulative: np.ndarray) -> np.ndarray:
+    """Probabilities from their sums."""
+    return np.diff(cumulative.astype(np.float64), axis=1, prepend=0.0)
+
+
+def trimmed(weights: np.ndarray) -> np.ndarray:
+    """Without the outcomes at the end that no row has: padding."""
+    return weights[:, : int(np.flatnonzero(weights.any(axis=0))[-1]) + 1]
 
 
 def coordinates(codec: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

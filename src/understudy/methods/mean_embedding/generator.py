@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtr
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
+from scipy.special import ndtr
+from threadpoolctl import threadpool_limits
 
 from understudy.methods.pictures.generator import PictureGenerator
 from understudy.nn.copula import Params, mismatch
@@ -25,6 +25,7 @@ from understudy.nn.heads import Heads
 
 REACH = 4.0  # tables cover s in [-REACH, REACH]
 POINTS = 81
+PIECE = 8_192  # rows drawn at a time
 
 
 def table_points() -> np.ndarray:
@@ -61,30 +62,31 @@ class MeanEmbeddingGenerator:
     def sampler(self, state: Latent) -> Params:
         return dict(state._asdict())
 
-    def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
-        normal = jax.random.normal(key, (classes.shape[0], self.heads.width))
-        scores = self._correlate(sampler["factor"], normal, classes)
-        shifted = scores + sampler["offset"][classes]
-        row = (shifted > 0).astype(scores.dtype)
-        if self.heads.coordinates("onehot").any():
-            onehot = jnp.asarray(self.heads.coordinates("onehot"))[None, :]
-            row = jnp.where(onehot, self.heads.winners(shifted), row)
+    def encoded(
+        self, sampler: Mapping[str, np.ndarray], classes: np.ndarray, random: np.random.Generator
+    ) -> np.ndarray:
+        """Encoded rows; of a one-hot block the scores, whose winner is decoded.
+
+        Rows of a class are drawn together: one product with its matrix, on one thread, because more would round otherwise.
+        """
+        with threadpool_limits(1):
+            return self._rows(sampler, classes, random)
+
+    def _rows(self, sampler: Mapping[str, np.ndarray], classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
         numeric = np.flatnonzero(self.heads.coordinates("numeric"))
-        if len(numeric) == 0:
-            return row
-        return row.at[:, numeric].set(ndtr(look_up(sampler["table"], classes, scores[:, numeric])))
-
-    def _correlate(
-        self, factor: Float[Array, "k width width"], normal: Float[Array, "rows width"], classes: Int[Array, " rows"]
-    ) -> Float[Array, "rows width"]:
-        if self.shared:
-            return normal @ factor[0].T
-
-        def add(total: Array, item: tuple[Array, Array]) -> tuple[Array, None]:
-            own, number = item
-            return jnp.where((classes == number)[:, None], normal @ own.T, total), None
-
-        return jax.lax.scan(add, jnp.zeros_like(normal), (factor, jnp.arange(self.classes)))[0]
+        binary = np.flatnonzero(self.heads.coordinates("binary"))
+        rows = np.empty((len(classes), self.heads.width), np.float32)
+        for at in range(0, len(classes), PIECE):
+            piece, here = rows[at : at + PIECE], classes[at : at + PIECE]
+            for number in np.unique(here):
+                own = np.flatnonzero(here == number)
+                normal = random.standard_normal((len(own), self.heads.width), dtype=np.float32)
+                scores = normal @ sampler["factor"][0 if self.shared else number].T
+                shifted = scores + sampler["offset"][number]
+                shifted[:, numeric] = ndtr(look_up(sampler["table"][number], scores[:, numeric]))
+                shifted[:, binary] = shifted[:, binary] > 0.0
+                piece[own] = shifted
+        return rows
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -107,12 +109,11 @@ class MeanEmbeddingGenerator:
         return mismatch(weights, shapes)
 
 
-def look_up(
-    table: Float[Array, "classes numeric points"], classes: Int[Array, " rows"], scores: Float[Array, "rows numeric"]
-) -> Float[Array, "rows numeric"]:
-    """Linear interpolation in every row's own table."""
-    position = jnp.clip((scores + REACH) * ((POINTS - 1) / (2.0 * REACH)), 0.0, POINTS - 1.001)
-    below = jnp.floor(position).astype(jnp.int32)
-    column = jnp.arange(scores.shape[1])[None, :]
-    low, high = table[classes[:, None], column, below], table[classes[:, None], column, below + 1]
-    return low + (position - below) * (high - low)
+def look_up(table: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Linear interpolation of scores [rows, numeric], each column in its own line of `table` [numeric, points]."""
+    position = np.clip((scores + np.float32(REACH)) * np.float32((POINTS - 1) / (2.0 * REACH)), 0.0, POINTS - 1.001)
+    below = position.astype(np.int32)
+    below += POINTS * np.arange(scores.shape[1], dtype=np.int32)
+    low, high = table.take(below), table.take(below + 1)
+    position -= np.floor(position)
+    return np.asarray(low + position * (high - low))
