@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from understudy import cli
-from understudy.cli._output import AsJson, settings, show
+from understudy.cli._output import AsJson, EngineName, settings, show
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 
@@ -102,6 +102,7 @@ def run_suite(
     data: Data = None,
     out: Out = RESULTS,
     jobs: Jobs = None,
+    engine: EngineName = None,
     as_json: CellsAsJson = False,
 ) -> None:
     """Fit, sample and score every cell of a suite, then print published beside ours. Finished cells are not
@@ -128,7 +129,7 @@ def run_suite(
         options=settings(option or []),
     )
     stem = chosen.name + ("-quick" if quick else "")
-    records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
+    records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, engine=engine, report=_report(as_json))
     layout = whole_tables if chosen.scoring == "whole-table" else tables
     if layout is whole_tables:  # every cell of today's code, and of other packages, whatever was asked for this time
         records = whole_tables.current(out / f"{stem}.jsonl")
@@ -160,6 +161,7 @@ def sweep(
     data: Data = None,
     out: Out = RESULTS,
     jobs: Jobs = None,
+    engine: EngineName = None,
     as_json: CellsAsJson = False,
 ) -> None:
     """Utility against epsilon (0.1 to 10) or against the number of teachers, with a drawing (SVG)."""
@@ -189,7 +191,7 @@ def sweep(
         options=settings(option or []),
     )
     stem = f"sweep-{dataset}" + ("-quick" if quick else "")
-    records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, report=_report(as_json))
+    records = runner.run(wanted, out / f"{stem}.jsonl", data=data, jobs=jobs, engine=engine, report=_report(as_json))
     files = {f"{stem}-{ending}.svg": drawing for ending, drawing in sweeps.drawings(records).items()}
     for name, drawing in files.items():
         write_atomically(out / name, drawing)

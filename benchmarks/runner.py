@@ -77,6 +77,7 @@ def run(
     *,
     data: str | None = None,
     jobs: int | None = None,
+    engine: str | None = None,
     report: Report | None = None,
     resolve: Resolve | None = None,
     score: Score | None = None,
@@ -84,9 +85,11 @@ def run(
 ) -> list[Mapping[str, Any]]:
     """Compute what is missing and return the records of all wanted cells, in their order.
 
-    Data files are looked for before the first fit, so that a missing one is told at once.
+    Cells are jobs: in `jobs` processes, or on the engine that is named (on a cluster `file` and `data` must be on storage
+    that all nodes see under the same path). Data files are looked for before the first fit, so that a missing one is told
+    at once.
     """
-    from understudy import engine
+    from understudy import engine as engines
 
     for name in dict.fromkeys(cell.dataset for cell in wanted):
         if (entry := dataset(name)).file is not None:
@@ -95,15 +98,16 @@ def run(
     before = store.read(file)
     finished = {key for key, record in store.latest(before).items() if record["status"] == "ok"}
     missing = {cell.key: cell for cell in wanted if cell.key not in finished}
-    workers = min(engine.cores() if jobs is None else max(1, jobs), max(1, len(missing)))
+    named = engines.named(engine)
+    workers = min(engines.cores() if jobs is None else max(1, jobs), max(1, len(missing)))
     task = Task(
         cell=next(iter(wanted)),
         data=data,
-        file=str(file),
+        file=str(file.resolve()),
         command=command_line() if command is None else command,
         resolve=resolve,
         score=score,
-        threads=1 if workers > 1 else None,
+        threads=1 if (workers > 1 if named is None else named != "inline") else None,
     )
     seen, done = len(before), len(wanted) - len(missing)
 
@@ -120,7 +124,8 @@ def run(
         seen = len(records)
 
     tasks = [replace(task, cell=cell) for cell in missing.values()]
-    engine.run_jobs(run_cell, tasks, jobs=workers, labels=[cell.label for cell in missing.values()], progress=progress)
+    labels = [cell.label for cell in missing.values()]
+    engines.run_jobs(run_cell, tasks, jobs=workers, engine=named if tasks else None, labels=labels, progress=progress)
     newest = store.latest(store.read(file))
     return [newest[cell.key] for cell in wanted]
 

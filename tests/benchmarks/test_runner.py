@@ -108,11 +108,20 @@ def test_keys_tell_cells_apart_and_are_stable():
 
 
 @pytest.mark.slow
-def test_parallel_processes_write_the_same_lines(tmp_path):
+@pytest.mark.parametrize("where", [{"jobs": 2}, {"engine": "processes:2"}, {"engine": "ray:2"}], ids=str)
+def test_parallel_processes_write_the_same_lines(tmp_path, where):
     cells = breast(seeds=2)
     one = run(cells, tmp_path / "one.jsonl")
-    two = runner.run(cells, tmp_path / "two.jsonl", jobs=2, resolve=resolve, score=score, command="x")
+    two = runner.run(cells, tmp_path / "two.jsonl", resolve=resolve, score=score, command="x", **where)
     assert [(r["cell"], r["auroc"]) for r in one] == [(r["cell"], r["auroc"]) for r in two]
+
+
+def test_cells_run_on_the_engine_that_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNDERSTUDY_ENGINE", "processes")
+    with pytest.raises(UsageError, match="'nowhere' is unknown"):
+        runner.run(breast(), tmp_path / "r.jsonl", engine="nowhere", resolve=resolve, score=score, command="x")
+    records = runner.run(breast(), tmp_path / "r.jsonl", engine="inline", resolve=resolve, score=score, command="x")
+    assert {record["status"] for record in records} == {"ok"}
 
 
 def test_missing_data_is_told_before_anything_runs(tmp_path, monkeypatch):
