@@ -20,8 +20,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +42,16 @@ def used(_: int) -> tuple[int, float, float]:
 
 
 def digest(folder: Path) -> str:
-    """Of all files of a folder."""
+    """Of all files of a folder, which goes with the one around it."""
     found = hashlib.sha256()
     for file in sorted(folder.iterdir()):
         found.update(file.name.encode() + file.read_bytes())
+    shutil.rmtree(folder.parent)
     return found.hexdigest()[:16]
 
 
-def work(task: str, engine: Any, given: dict[str, Any]) -> tuple[str, int]:
-    """Do it; what came out, as a digest, and of how many rows or fits."""
+def work(task: str, engine: Any, given: dict[str, Any]) -> tuple[Callable[[], str], int]:
+    """Do it; what makes a digest of what came out, and of how many rows or fits."""
     import understudy as us
     from understudy.audit.run import run_audit
     from understudy.fit import fit
@@ -66,16 +68,20 @@ def work(task: str, engine: Any, given: dict[str, Any]) -> tuple[str, int]:
         }
         result = run_audit(given["method"], runs=given["runs"], batch=200, engine=engine, **how)
         said = json.dumps([asdict(outcome) for outcome in result.outcomes], sort_keys=True, default=str)
-        return hashlib.sha256(said.encode()).hexdigest()[:16], given["runs"]
+        return partial(short, said.encode()), given["runs"]
     if task == "sample":
-        with tempfile.TemporaryDirectory(dir=out) as folder:
-            saved = Path(out) / f"model-{given['method']}"
-            write_rows(us.load(saved), Path(folder) / "parts", rows, seed=1, engine=engine, folder=saved)
-            return digest(Path(folder) / "parts"), rows
+        saved, folder = Path(out) / f"model-{given['method']}", Path(tempfile.mkdtemp(dir=out)) / "parts"
+        write_rows(us.load(saved), folder, rows, seed=1, engine=engine, folder=saved)
+        return partial(digest, folder), rows
     recipe = us.method(given["method"])(epsilon=1.0, seed=1)
     model = fit(recipe, table_path(out, rows, False), schema_of(False), noise=SeededNoise(3), engine=engine)
     weights = b"".join(name.encode() + value.tobytes() for name, value in sorted(model.weights.items()))
-    return hashlib.sha256(weights).hexdigest()[:16], rows
+    return partial(short, weights), rows
+
+
+def short(content: bytes) -> str:
+    """A digest that fits on a line."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def count_passes() -> list[int]:
@@ -115,7 +121,7 @@ def one(task: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
         "path": own + max(busy, default=0.0),
         "worker_gb": max((peak for _, _, peak in after), default=0.0),
         "own_gb": peak_gb(),
-        "found": found,
+        "found": found(),
         "amount": amount,
         "passes": passes[0],
     }

@@ -1,6 +1,6 @@
 """Any number of rows from a model into files: blocks that any worker can draw, the same for any number of them.
 
-    block b = rows b * 65,536 ... of a sample, drawn with   fold_in(key(seed), b)
+    block b = rows b * 65,536 ... of a sample, drawn with random numbers of (seed, b)      (`drawing.py`)
 
 A block depends on the model, the seed, the number of rows and b, on nothing that was drawn before it. So a file of a
 billion rows is the same whoever draws which block (on machines of one kind: another processor or version of JAX may round

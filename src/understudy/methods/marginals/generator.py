@@ -24,6 +24,7 @@ from understudy.nn.copula import Params, mismatch
 from understudy.schema.drawn import Drawn
 
 VALUE = -1  # code of a coordinate that holds a number
+MOST_AT_ONCE = 1 << 18  # entries of a table of outcomes given the parents
 PIECE = 16_384  # rows drawn at a time: what is in use stays in the cache, which halves the time
 
 
@@ -106,8 +107,8 @@ class Drawing(NamedTuple):
 
     node: int
     parents: tuple[tuple[int, int], ...]  # nodes and strides
-    cells: Alias
-    outcomes: Alias
+    cells: Alias | None  # None: no other node asks for its cell, so that its outcome is drawn at once
+    outcomes: Alias  # given the cell, or given the parents
     gap: int | None  # outcomes that are no numbers; None: categories
     base: np.ndarray
     span: np.ndarray
@@ -118,18 +119,22 @@ class Tables:
 
     def __init__(self, generator: MarginalGenerator, net: Network) -> None:
         nodes, codes = np.asarray(generator.nodes), np.asarray(generator.codes)
-        ends, cells = np.append(net.offset, len(net.table)), np.append(np.sort(net.first), len(net.inner))
+        ends, firsts = np.append(net.offset, len(net.table)), np.append(np.sort(net.first), len(net.inner))
+        parents = set(net.parents[net.strides > 0].tolist())
         self.steps = []
         for number, node in enumerate(net.order.tolist()):
             first = net.first[number]
-            size = cells[np.searchsorted(cells, first, side="right")] - first
+            size = firsts[np.searchsorted(firsts, first, side="right")] - first
             own = codes[nodes == node]
+            cells = shares(net.table[ends[number] : ends[number + 1], :size])
+            outcomes = trimmed(shares(net.inner[first : first + size]))
+            at_once = node not in parents and len(cells) * outcomes.shape[1] <= MOST_AT_ONCE
             self.steps.append(
                 Drawing(
                     node,
                     tuple((int(p), int(s)) for p, s in zip(net.parents[number], net.strides[number], strict=True) if s),
-                    alias(shares(net.table[ends[number] : ends[number + 1], :size])),
-                    alias(trimmed(shares(net.inner[first : first + size]))),
+                    None if at_once else alias(cells),
+                    alias(cells @ outcomes if at_once else outcomes),
                     int((own >= 0).sum()) if (own == VALUE).any() else None,
                     net.base[node - 1],
                     net.span[node - 1],
@@ -148,17 +153,18 @@ class Tables:
             row = np.zeros(len(classes), np.int64)
             for parent, stride in step.parents:
                 row += cells[parent] * stride
-            cells[step.node] = step.cells.draw(row, random)
-            found[step.node] = self._shown(step, step.outcomes.draw(cells[step.node], random), random)
+            if step.cells is not None:
+                row = cells[step.node] = step.cells.draw(row, random)
+            found[step.node] = self._shown(step, step.outcomes.draw(row, random), random)
         return [found[node] for node in sorted(found)]
 
     @staticmethod
     def _shown(step: Drawing, outcome: np.ndarray, random: np.random.Generator) -> Drawn:
         if step.gap is None:
             return Drawn(outcome.astype(np.int32))
-        place = random.random(len(outcome), dtype=np.float32)
-        place *= step.span.take(outcome, mode="clip")
-        place += step.base.take(outcome, mode="clip")
+        place = step.base.take(outcome, mode="clip")
+        if step.span.any():
+            place += random.random(len(outcome), dtype=np.float32) * step.span.take(outcome, mode="clip")
         code = np.where(outcome < step.gap, outcome, -1).astype(np.int32) if step.gap else None
         return Drawn(code, place)
 
