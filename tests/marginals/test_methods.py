@@ -13,7 +13,7 @@ from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.methods.marginals.junction import Model
 from understudy.private.noise import SeededNoise
-from understudy.schema import Codec, Column, Schema
+from understudy.schema import Column, Schema
 
 METHODS = ("independent", "mst", "aim")
 COLUMNS = (
@@ -313,7 +313,13 @@ def test_options_are_checked(method, options):
         us.method(method)(**options).plan(schema())
 
 
-def test_encoded_samples_fit_the_codec(generous):
-    rows, _, _ = next(generous._encoded_batches(Codec(schema()), 100, 100, 0, ()))
-    assert rows.shape == (100, generous.codec.width)
-    assert np.isfinite(rows).all()
+def test_drawn_columns_fit_the_codec(generous):
+    drawn = generous.source.columns(np.zeros(100, np.int32), np.random.default_rng(0))
+    names = dict.fromkeys(block.column for block in generous.codec.blocks)
+    for name, column in zip(names, drawn, strict=True):
+        own = generous.codec.schema.column(name)
+        if column.place is None:
+            assert column.code.min() >= 0 and column.code.max() < len(own.outcomes)
+        else:
+            assert column.place.min() >= 0.0 and column.place.max() <= 1.0
+            assert (column.code is None) == (not own.specials)

@@ -27,9 +27,10 @@ import pandas as pd
 from jaxtyping import Array, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
-from understudy.artifact import codec_of, draw, shares
+from understudy.artifact import EVERY, codec_of, shares
 from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
+from understudy.drawing import Source, draw
 from understudy.estimator import Estimator
 from understudy.fit import History, Progress, as_arrays, fit, open_conversation, public_key, talk
 from understudy.measure.marginals import Marginals
@@ -39,7 +40,8 @@ from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
-from understudy.seeds import folded
+from understudy.schema.codec import to_pandas
+from understudy.seeds import folded, sequence
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
 
@@ -242,8 +244,10 @@ def draw_all(generator: Generator, weights: dict[str, Any], classes: Array, keys
 
 
 def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd.DataFrame]:
-    """`rows` generated rows of every fit: drawn together, decoded together, as `Model.sample` would."""
+    """`rows` generated rows of every fit: of networks drawn together, decoded together, as `Model.sample` would."""
     seed = secrets.randbits(32) if seed is None else folded(seed)
+    if len(fitted) and not hasattr(fitted.generators[0], "sample"):  # nothing to compile
+        return [sampled(fitted, i, rows, int(own)) for i, own in enumerate(sequence(seed).generate_state(len(fitted)))]
     rng, key = np.random.default_rng(seed), public_key(seed)
     encoded: dict[int, np.ndarray] = {}
     classes = [rng.choice(len(counts), rows, p=shares(tuple(counts))).astype(np.int32) for counts in fitted.counts]
@@ -259,6 +263,14 @@ def sample_tables(fitted: Fitted, rows: int, seed: int | None = None) -> list[pd
             marginals = fitted.marginals[i]
             encoded[i] = found[place] if marginals is None else marginals.from_uniform(found[place])
     return decode_together(fitted, [encoded[i] for i in range(len(fitted))], classes)
+
+
+def sampled(fitted: Fitted, number: int, rows: int, seed: int) -> pd.DataFrame:
+    """Rows of one fit, as `Model.sample` has them."""
+    codec = codec_of(fitted.resolved[number], fitted.conditional)
+    source = Source(fitted.generators[number], fitted.weights[number], fitted.marginals[number], codec)
+    weights = shares(tuple(fitted.counts[number]))
+    return to_pandas(next(source.tables(weights, rows, max(rows, 1), seed, EVERY)), codec.schema)
 
 
 def decode_together(fitted: Fitted, encoded: list[np.ndarray], classes: list[np.ndarray]) -> list[pd.DataFrame]:
