@@ -258,11 +258,10 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     told = f"Expect classifiers to keep {span} of their gain over chance"
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
-    told += " (they did on those tables)" if not toll.count else f" ({toll.count} estimated columns are counted in)"
+    told += " (what they kept on those tables, widened as tables left out have shown to be needed"
+    told += f"; {toll.count} estimated columns are counted in)" if toll.count else ")"
     if facts.rows is None:
-        told = (
-            f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; `plan --rows N` says more"
-        )
+        told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; a public row count says more"
     if toll.lost:
         told += f"; {len(toll.lost)} estimated columns would not be found, declare them"
     if facts.classes == 1 and use == LABEL:

@@ -220,3 +220,11 @@ def test_every_command_has_json():
     assert len(leaves) >= 9
     for command in (one for one in leaves if one.name != "serve"):  # a page, not an answer
         assert any("--json" in parameter.opts for parameter in command.params), command.name
+
+
+@pytest.mark.parametrize(
+    ("budget", "named"), [({"epsilon": -1.0}, "--epsilon=-1"), ({"epsilon": 1.0, "delta": 2.0}, "--delta=2")]
+)
+def test_a_budget_that_cannot_be_is_refused_by_its_option(tmp_path, budget, named):
+    with pytest.raises(UsageError, match=f"^{named}"):
+        ask(schema=tmp_path / "s.yaml", **budget)

@@ -222,6 +222,9 @@ def test_pages_can_be_read(browser, served, size, scheme):
     for path in pages(served):
         go(browser, served, path, size)
         assert browser.ask(WIDE) == [], f"{path} is wider than the window"
+        assert browser.ask("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (
+            f"a word of {path} sticks out"  # boxes may fit while a long path inside them does not
+        )
         assert browser.ask(UNLABELLED) == [] and browser.ask(UNNAMED) == 0, path
         assert (
             browser.ask("document.querySelectorAll('h1').length") == 1

@@ -124,7 +124,7 @@ def request(
     for name, value in whole.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise UsageError(f"{name} must be a whole number, not {value!r}")
-    return Request(
+    wanted = Request(
         data=pick("data", data),
         schema=need(schema_is, pick("schema", schema), "name the schema file ('understudy schema init' drafts one)"),
         method=str(pick("method", method, DEFAULT_METHOD)),
@@ -137,6 +137,11 @@ def request(
         rows=whole["rows"],
         options=file.get("options", {}) | settings(pairs or ()),
     )
+    from understudy.accounting import Budget
+
+    with options("epsilon", "delta"):
+        Budget(wanted.epsilon, wanted.delta)  # refuses what cannot be a budget, in the words of the command line
+    return wanted
 
 
 def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple[Request, "Advice | None"]:

@@ -146,5 +146,7 @@ def _schema(columns: Element) -> Markup:
 
 def _remarks(one: Element) -> list[str]:
     words = [words for key, words in REMARKS.items() if one.get(key).value is True]
+    if one.get("codes"):
+        words.append("codes " + ", ".join(str(code) for code in one["codes"].value))
     found = any(one.get(k).value not in (None, False) for k in ("estimate", "bounds"))
     return words + (["estimated privately"] if found or one.get("categories").value == "estimate" else [])

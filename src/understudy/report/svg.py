@@ -73,7 +73,9 @@ def letter_width(letter: str) -> Num:
         return 1.0
     if letter in "<=>+±→−":
         return 0.84
-    return 0.72 if letter.isupper() or letter in "mw%@…" else 0.57
+    if letter in "mMW%@…":
+        return 0.98
+    return 0.78 if letter.isupper() or letter == "w" else 0.57
 
 
 def text_width(text: str, size: Num = FONT) -> Num:
