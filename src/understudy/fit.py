@@ -176,8 +176,10 @@ def fit_alone(
             token = "" if receipt is None else receipt.token
             receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
-        curator = Curator(None, schema, ledger, noise, transcript=record["transcript"])
+        paying = None if engine.by_default else engine
+        curator = Curator(None, schema, ledger, noise, transcript=record["transcript"], engine=paying)
     told.ledger = ledger
+    held = contextlib.ExitStack()  # workers that keep teachers
     try:
         told.tell("estimate")
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
@@ -185,7 +187,9 @@ def fit_alone(
         state, history = first_state(opening.generator, key_init, opening.hints), History()
         report: dict[str, Any] = {}
         if opening.mechanism is not None:
-            conversation = curator.converse(opening.purpose, opening.mechanism).value
+            folder = None if store is None else store.folder
+            conversation = curator.converse(opening.purpose, opening.mechanism, apart=True, folder=folder).value
+            held.callback(conversation.close)
             told.rounds = opening.rounds
             # A conversation that streams would need the table itself to go on: nothing is saved but its ledger.
             saved = None if conversation.streams else store
@@ -226,6 +230,7 @@ def fit_alone(
         )
     finally:
         ledger.close()
+        held.close()
         if table is not None:
             table.close()
     if out is not None:

@@ -3,6 +3,7 @@
 import os
 import signal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,13 +11,15 @@ import pytest
 from tests.conformance.tables import GENERATORS, mixed_schema, mixed_table, quick_compilation  # noqa: F401
 from tests.engine import work
 from tests.fit import test_partitions
+from tests.private import test_stripes
 from understudy import sampling
 from understudy.artifact import Model, load
 from understudy.audit.run import run_audit
 from understudy.engine import check, opened
 from understudy.errors import UsageError
 from understudy.fit import fit
-from understudy.private import SeededNoise, table, units
+from understudy.private import SeededNoise, stripes, table, units
+from understudy.private.sharded import Keepers
 
 ROWS = 400
 QUICK = ("independent", "mst", "mean-embedding")
@@ -72,10 +75,44 @@ def test_estimates_and_units_are_the_same_on_every_engine(tmp_path, engines):
     same_on_all("independent", tmp_path, test_partitions.BY_PERSON, engines)
 
 
+def test_a_table_at_an_address_is_read_by_every_engine(source, engines):
+    expected = released("independent", source, mixed_schema(), engines["inline"])
+    for engine in engines.values():
+        assert released("independent", f"file://{source}", mixed_schema(), engine) == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in GENERATORS if name not in QUICK])
 def test_releases_of_all_methods_are_the_same(name, source, engines):
     same_on_all(name, source, mixed_schema(), engines)
+
+
+@pytest.mark.parametrize("kind", ["processes", "ray"])
+def test_teachers_vote_the_same_on_every_engine_also_when_a_worker_is_killed(kind, engines, monkeypatch):
+    """Teachers that workers keep from round to round; between two rounds one of the workers is killed."""
+    monkeypatch.setattr(stripes, "STRIPE", test_stripes.SMALL)
+    expected = test_stripes.votes(test_stripes.subject(), engines["inline"])
+    taken, seats = [], engines[kind].seats
+
+    def kill(number):
+        if number == 1:
+            taken[1].begin(work.pid, None)
+            os.kill(taken[1].finish(), signal.SIGKILL)
+
+    monkeypatch.setattr(engines[kind], "seats", lambda most: taken.extend(seats(most)) or taken)
+    np.testing.assert_array_equal(test_stripes.votes(test_stripes.subject(), engines[kind], kill), expected)
+    assert len(taken) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pate-gan", "pate-gan-joint", "g-pate", "g-pate-data-dependent"])
+def test_releases_of_teachers_in_stripes_are_the_same(name, source, engines, monkeypatch):
+    monkeypatch.setattr(stripes, "STRIPE", 1 << 15)
+    kept = []
+    deal_out = Keepers.deal_out
+    monkeypatch.setattr(Keepers, "deal_out", lambda self, *how: kept.append(self) or deal_out(self, *how))
+    same_on_all(name, source, mixed_schema(), engines)
+    assert len(kept) == 3 and all(one._cut.stripes > 1 for one in kept)
 
 
 @pytest.fixture(scope="module")

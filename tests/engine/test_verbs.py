@@ -14,7 +14,7 @@ import pytest
 
 from tests.engine import work
 from understudy.engine import Engine, Inline, Refused, exact, made, opened
-from understudy.engine.base import Answer, attempt
+from understudy.engine.answer import Answer, attempt
 from understudy.engine.choice import by_name
 from understudy.errors import UsageError
 

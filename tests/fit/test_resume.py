@@ -17,7 +17,7 @@ from understudy.accounting.ledger import charges_in, entries_from_dict
 from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.fit import fit, left_behind, resumable
-from understudy.private import SecureNoise, SeededNoise
+from understudy.private import SecureNoise, SeededNoise, stripes
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.digest import digest
 
@@ -162,6 +162,21 @@ def test_the_ledger_of_a_resumed_fit_is_its_plan(checkpoint):
 
 def test_seeded_noise_stays_void_when_the_rest_is_secure(checkpoint):
     assert resumed(checkpoint, SecureNoise()).certificate.void_reasons == ("noise was seeded: void",)
+
+
+@pytest.mark.parametrize("stage,number", [("rounds", 1), ("finish", 0)])
+def test_a_fit_whose_teachers_are_in_stripes_goes_on_where_it_was(tmp_path, monkeypatch, stage, number):
+    """Rows and teachers are in private files beside the checkpoint, and gone with it."""
+    monkeypatch.setattr(stripes, "STRIPE", 1 << 18)
+    expected = fit(estimator(), mixed_table(), SCHEMA, noise=TwoStreams(3))
+    folder, noise = tmp_path / "checkpoint", TwoStreams(3)
+    interrupted(folder, noise, stop_at(stage, number))
+    files = list((folder / "teachers").iterdir())
+    assert {file.name.split("-")[0] for file in files} == {"rows"} | ({"teachers"} if stage == "finish" else set())
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE((folder / "teachers").stat().st_mode) == 0o700
+    same(resumed(folder, noise), expected)
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- the folder is secret ----------------------------------------------------------------------------------------------

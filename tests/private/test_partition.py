@@ -13,7 +13,7 @@ from scipy import stats
 from understudy.private.blocks import Blocks
 from understudy.private.mapping import Block
 from understudy.private.noise import SecureNoise
-from understudy.private.partition import FREE, Shards, assign_teachers, deal, fill
+from understudy.private.partition import FREE, Shards, assign_teachers, deal, fill, tickets
 from understudy.private.units import hash_units
 
 from ..wall import FixedBits, NoNoise
@@ -30,7 +30,8 @@ def placed(block, teacher, counts, bits):
     places = int(counts.max())
     rows = np.zeros((len(counts) * places, CAPACITY, block.rows.shape[1]), np.float32)
     lottery = np.full(rows.shape[:2], FREE, np.uint64)
-    fill(rows, lottery, block.classes.astype(np.int64) * places + teacher % counts[block.classes], block.rows, bits)
+    shard = block.classes.astype(np.int64) * places + teacher % counts[block.classes]
+    fill(rows, lottery, shard, block.rows, tickets(len(shard), bits))
     shape = (len(counts), places, CAPACITY)
     return Shards(rows.reshape(*shape, -1), (lottery != FREE).astype(np.float32).reshape(shape))
 
@@ -154,7 +155,7 @@ def test_equal_ids_hash_alike_and_missing_ids_are_no_unit():
 def test_a_full_shard_drops_its_own_rows_only():
     rows = np.arange(30, dtype=np.float32)[:, None] + 1
     shards, lottery = np.zeros((2, 10, 1), np.float32), np.full((2, 10), FREE, np.uint64)
-    fill(shards, lottery, np.repeat([0, 1], [25, 5]), rows, SecureNoise())
+    fill(shards, lottery, np.repeat([0, 1], [25, 5]), rows, tickets(30, SecureNoise()))
     assert (lottery[0] != FREE).all() and len(set(shards[0].ravel())) == 10 and shards[0].max() <= 25
     assert sorted(shards[1].ravel()[lottery[1] != FREE]) == [26, 27, 28, 29, 30]
 

@@ -85,7 +85,7 @@ def fit(
         pairs=pairs,
     )
     data = need("FILE", wanted.data, "name the table to learn from")
-    target = wanted.out or data.with_suffix(".understudy")
+    target = wanted.out or beside(data)
     writable_folder(target, overwrite)
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
@@ -130,6 +130,15 @@ def fit(
     if not quiet:
         seconds = time.perf_counter() - started
         show(summary(model, target, seconds), lambda: _text(model, target, seconds), as_json)
+
+
+def beside(data: Path) -> Path:
+    """Where the model goes if nobody says: beside the table, which must be on this machine for that."""
+    from understudy.schema.storage import is_address
+
+    if is_address(data):
+        raise UsageError("--out: name the folder to write; the table is not on this machine")
+    return data.with_suffix(".understudy")
 
 
 def advise(schema: "Schema", wanted: Request, use: str) -> "Advice":

@@ -4,6 +4,7 @@
         running.sum_over_partitions(...)     whole numbers added up over pieces of a table
         running.map_partitions(...)          one result for each piece, in their order, some of them at a time
         running.map_jobs(...)                independent jobs, with progress and a clean cancel
+        running.seats(...)                   workers that stay, for what is too large to be sent in every round (`seats.py`)
 
 | name | where | workers |
 | --- | --- | --- |

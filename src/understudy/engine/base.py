@@ -2,28 +2,24 @@
 
 What comes back from a worker is looked at before it counts: every task is answered once and by its own number, and a sum has
 the type and shape of the sum of nothing (`exact.checked`).
-
-Pieces of a private table are *closed* work: whatever goes wrong in a worker comes back as one line without contents. Library
-errors (`UsageError`) are written for users and name files and columns only, so their text is kept; of any other nothing
-but the fact.
+Pieces of a private table are closed work (`answer.py`).
 """
 
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 from understudy.engine import exact
-from understudy.errors import UsageError
+from understudy.engine.answer import Answer
+from understudy.engine.seats import InlineSeat, Seat
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[int, int, str], None]  # finished tasks, all tasks, label of the one that just finished
 WORKER = "UNDERSTUDY_WORKER"  # set in worker processes
 AHEAD = 4  # results for each worker that may wait for their turn
-FAILED = "a worker failed on a piece of the table; what was charged stays charged"
 
 
 class Cancelled(RuntimeError):
@@ -32,28 +28,6 @@ class Cancelled(RuntimeError):
 
 class Refused(RuntimeError):
     """A worker answered with something that cannot be an answer."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a worker made of the task of this number: a value, or what went wrong."""
-
-    number: int
-    value: Any = None
-    failure: BaseException | None = None
-
-
-def attempt(function: Callable[[Any], Any], closed: bool, number: int, task: Any) -> Answer:
-    """One task, in a worker: nothing is raised there, because engines write what is raised into their logs."""
-    try:
-        return Answer(number, function(task))
-    except Exception as error:
-        return Answer(number, failure=without_contents(error) if closed else error)
-
-
-def without_contents(error: Exception) -> Exception:
-    """The same failure, saying nothing about rows."""
-    return UsageError(str(error)) if isinstance(error, UsageError) else RuntimeError(FAILED)
 
 
 class Engine(ABC):
@@ -78,6 +52,10 @@ class Engine(ABC):
         cancel: threading.Event | None = None,
     ) -> Iterator[Answer]:
         """`attempt` for every task, in any order; none is begun that is more than `ahead` tasks beyond the first open one."""
+
+    def seats(self, most: int) -> Sequence[Seat]:
+        """Workers that stay (`seats.py`), at most so many. Whoever takes them closes them."""
+        return [InlineSeat()]
 
     def close(self) -> None:
         """End what this engine started."""

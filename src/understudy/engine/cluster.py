@@ -24,8 +24,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from understudy.engine.base import FAILED, WORKER, Answer, Engine, attempt, check_cancel
+from understudy.engine.answer import FAILED, Answer, attempt
+from understudy.engine.base import WORKER, Engine, check_cancel
 from understudy.engine.processes import POLL_SECONDS, THREADS
+from understudy.engine.seats import Seat
 from understudy.errors import UsageError
 from understudy.scratch import Scratch, private_folder
 
@@ -96,6 +98,11 @@ class Ray(Engine):
         finally:
             for reference in running:  # those that nobody waits for any more
                 ray.cancel(reference, force=True)
+
+    def seats(self, most: int) -> list[Seat]:
+        """An actor for each."""
+        ray = self.start()
+        return [RaySeat(ray) for _ in range(min(most, self._workers))]
 
     @property
     def home(self) -> Path:
@@ -174,6 +181,44 @@ class Ray(Engine):
                 "engine 'ray': Ray was imported before and would listen on the network; name the engine before importing ray"
             )
         return ray
+
+
+class RaySeat(Seat):
+    """One actor."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._actor: Any = None
+        self._reference: Any = None
+
+    def _send(self) -> None:
+        if self._actor is None:
+            self._actor = self._ray.remote(num_cpus=1, max_restarts=0)(Seated).remote()
+        function, task = self._work
+        self._reference = self._actor.run.remote((function, True), 0, task)
+
+    def _received(self) -> Answer | None:
+        try:
+            found: Answer = self._ray.get(self._reference)
+        except self._ray.exceptions.RayActorError:
+            return None
+        except self._ray.exceptions.RayError:
+            raise UsageError(f"engine 'ray': {FAILED}; look at the cluster, or use engine 'processes'") from None
+        return found
+
+    def close(self) -> None:
+        """End the actor."""
+        if self._actor is not None:
+            self._ray.kill(self._actor)
+            self._actor = None
+
+
+class Seated:
+    """In a worker of a cluster: a process that stays."""
+
+    def run(self, work: tuple[Callable[[Any], Any], bool], number: int, task: Any) -> Answer:
+        """One task; what it leaves in the process is there for the next."""
+        return in_ray(work, number, task)
 
 
 def in_ray(work: tuple[Callable[[Any], Any], bool], number: int, task: Any) -> Answer:

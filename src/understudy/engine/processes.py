@@ -23,7 +23,9 @@ from typing import Any
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import get_context
 
-from understudy.engine.base import WORKER, Answer, Engine, attempt, check_cancel
+from understudy.engine.answer import Answer, attempt
+from understudy.engine.base import WORKER, Engine, check_cancel
+from understudy.engine.seats import Seat
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 POLL_SECONDS = 0.2
@@ -82,6 +84,11 @@ class Processes(Engine):
             yield attempt(function, closed, number, tasks[number])
         self._unfinished = False
 
+    def seats(self, most: int) -> list[Seat]:
+        """A pool of one worker for each; the other workers go, because nobody needs both at once."""
+        self._end(kill=False)
+        return [ProcessSeat() for _ in range(min(most, self._workers))]
+
     def close(self) -> None:
         """End the workers; those in the middle of something are not waited for."""
         self._end(kill=self._unfinished)
@@ -101,6 +108,31 @@ class Processes(Engine):
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(kill_workers=kill)
+
+
+class ProcessSeat(Seat):
+    """One worker process."""
+
+    def __init__(self) -> None:
+        self._own = Processes(1)
+        self._future: Future[Answer] | None = None
+
+    def _send(self) -> None:
+        function, task = self._work
+        try:
+            self._future = self._own._started().submit(attempt, function, True, 0, task)
+        except (BrokenProcessPool, OSError):
+            self._future = None
+
+    def _received(self) -> Answer | None:
+        try:
+            return None if self._future is None else self._future.result()
+        except (BrokenProcessPool, OSError):
+            return None
+
+    def close(self) -> None:
+        """End the process."""
+        self._own._end(kill=True)
 
 
 def begin(parent: int) -> None:

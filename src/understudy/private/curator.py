@@ -9,6 +9,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import dp_accounting as dpa
@@ -24,6 +25,7 @@ from understudy.private.noise import NoiseSource
 from understudy.private.passes import Ticker, Told, add_up
 from understudy.private.release import Release
 from understudy.private.rounds import Conversation, Mechanism
+from understudy.private.sharded import Sharded, in_stripes
 from understudy.private.table import PrivateTable
 from understudy.questions import Clique, ColumnCategories, Counts, MarginalChoice, Question, Step, digest
 from understudy.schema import Codec, Schema
@@ -98,10 +100,19 @@ class Curator:
         compute = lambda: answer.release(question, self._exact(purpose, question), self._noise)  # noqa: E731
         return Release(question.read(self._release(purpose, question.event, compute)), question.event)
 
-    def converse(self, purpose: str, mechanism: Mechanism) -> Release[Conversation]:
-        """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk."""
-        data, held = mechanism.prepare(self._inside(), self._noise)
-        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise, self._inside())
+    def converse(
+        self, purpose: str, mechanism: Mechanism, apart: bool = False, folder: Path | None = None
+    ) -> Release[Conversation]:
+        """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk.
+
+        `apart`: teachers too many for one program may be with the engine's workers, and their private files in `folder`.
+        """
+        blocks = self._inside()
+        if apart and in_stripes(mechanism, blocks.width):
+            how = (mechanism, self._ledger, self._noise, blocks, folder, self._engine)
+            return Release(Sharded(purpose, *how, resumed=self._table is None), dpa.NoOpDpEvent())
+        data, held = mechanism.prepare(blocks, self._noise)
+        conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise, blocks)
         return Release(conversation, dpa.NoOpDpEvent())
 
     def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:

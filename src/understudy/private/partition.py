@@ -31,6 +31,15 @@ class Shards(NamedTuple):
     mask: Floats
 
 
+class Dealing(NamedTuple):
+    """Who gets rows: k_c teachers of every class, so many rows each. Public."""
+
+    teachers: tuple[int, ...]
+    capacity: int
+    labels: int = 0  # with one ensemble for all classes: the length of the one-hot label that ends its rows
+    at_once: int = 0  # teachers that are trained together; 0: any number
+
+
 def deal(
     blocks: Blocks, teachers: Ints, capacity: int, noise: NoiseSource, *, most: int = 0, labels: int = 0
 ) -> Shards:
@@ -43,15 +52,27 @@ def deal(
     rows = np.zeros((*shape, blocks.width + labels), np.float32)
     lottery = np.full(shape, FREE, np.uint64)
     for block in blocks:
-        groups = np.zeros(len(block), np.int64) if labels else np.asarray(block.classes, np.int64)
+        groups, own = grouped(block, labels)
         teacher = assign_teachers(block, groups, teachers, noise)
-        own = np.asarray(block.rows, np.float32)
-        if labels:
-            own = np.concatenate([own, np.eye(labels, dtype=np.float32)[block.classes]], axis=1)
-        fill(rows, lottery, groups * places + teacher, own, noise)
+        fill(rows, lottery, groups * places + teacher, own, tickets(len(own), noise))
     shard = (len(teachers), places, capacity)
     mask = (lottery != FREE).astype(np.float32)
     return Shards(rows.reshape(*shard, -1), mask.reshape(shard))
+
+
+def grouped(block: Block, labels: int) -> tuple[np.ndarray, Floats]:
+    """The ensemble of every row, and the row as its teacher gets it."""
+    rows = np.asarray(block.rows, np.float32)
+    if not labels:
+        return np.asarray(block.classes, np.int64), rows
+    return np.zeros(len(block), np.int64), np.concatenate(
+        [rows, np.eye(labels, dtype=np.float32)[block.classes]], axis=1
+    )
+
+
+def tickets(rows: int, noise: NoiseSource) -> np.ndarray:
+    """A lottery number for every row, never that of an empty place."""
+    return np.frombuffer(noise.secret(8 * rows), np.uint64) >> np.uint64(1)
 
 
 def assign_teachers(block: Block, groups: np.ndarray, teachers: Ints, noise: NoiseSource) -> np.ndarray:
@@ -62,9 +83,8 @@ def assign_teachers(block: Block, groups: np.ndarray, teachers: Ints, noise: Noi
     return np.asarray((draws % teachers[groups].astype(np.uint64)).astype(np.int64))
 
 
-def fill(rows: Floats, lottery: np.ndarray, shard: np.ndarray, own: Floats, noise: NoiseSource) -> None:
+def fill(rows: Floats, lottery: np.ndarray, shard: np.ndarray, own: Floats, ticket: np.ndarray) -> None:
     """Put rows into their shard; where it is full, the largest lottery number goes."""
-    ticket = np.frombuffer(noise.secret(8 * len(shard)), np.uint64) >> np.uint64(1)  # never that of an empty place
     order = np.lexsort((ticket, shard))
     ordered = shard[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)

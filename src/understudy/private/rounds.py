@@ -155,6 +155,10 @@ class Conversation:
         self._ledger.charge(mechanism.purpose, event, token="conclusion", digest=same)
         return Release(mechanism.close(self._held), event)
 
+    def close(self) -> None:
+        """Let go of what is held outside this process; nothing, unless teachers are with workers (`sharded.py`)."""
+        return
+
     @property
     def exhausted(self) -> bool:
         """Whether a research mechanism's own stopping rule says so; the others always run the rounds of the plan."""

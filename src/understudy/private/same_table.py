@@ -13,10 +13,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from understudy.schema import Schema
+from understudy.schema import Schema, storage
 from understudy.schema.draft import column_types
 from understudy.schema.facts import file_format, require_file
-from understudy.schema.parquet_rows import parquet_files
+from understudy.schema.parquet_rows import is_folder, parquet_files
 
 _BLOCK = 1 << 20
 
@@ -42,7 +42,7 @@ def _facts(source: Any, schema: Schema) -> dict[str, str]:
     if _is_file(source):
         if file_format(source) not in ("csv", "parquet"):
             return {}
-        if not os.path.isdir(source):
+        if not is_folder(source):
             require_file(source)
     elif isinstance(source, Mapping) or not hasattr(source, "columns"):
         return {}
@@ -54,8 +54,9 @@ def _digest(source: Any, key: bytes) -> str:
     found = hashlib.blake2b(key=key)
     if not _is_file(source):
         found.update(str(len(source)).encode() if hasattr(source, "__len__") else b"")
-    elif os.path.isdir(source):
-        for name in sorted(os.listdir(source)):
+    elif is_folder(source):
+        names = storage.names_in(source) if storage.is_address(source) else os.listdir(source)
+        for name in sorted(names):
             found.update(os.fsencode(name) + b"\0")
         for file in parquet_files(source):
             _add(found, file)
@@ -65,6 +66,6 @@ def _digest(source: Any, key: bytes) -> str:
 
 
 def _add(found: Any, path: Any) -> None:
-    with open(path, "rb") as file:
+    with storage.opened(path) as file:
         while block := file.read(_BLOCK):
             found.update(block)

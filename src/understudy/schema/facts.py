@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from understudy.errors import UsageError
+from understudy.schema import storage
 from understudy.schema.cells import number
 from understudy.schema.columns import Column
 from understudy.schema.header import SUFFIXES, read_header
-from understudy.schema.parquet_rows import ENDINGS, damaged, parquet_files
+from understudy.schema.parquet_rows import ENDINGS, damaged, is_folder, parquet_file, parquet_files
 from understudy.schema.types import family, value_type
 
 _ACCEPTED = {  # families of a typed source that a kind can be read from
@@ -41,9 +42,13 @@ _WORDS = {
 
 def file_format(path: str | os.PathLike[str]) -> str:
     """`csv`, `parquet` or `npz`, by the ending of the name; a folder of Parquet files is `parquet`, any other `folder`."""
-    if Path(path).is_dir():
+    if is_folder(path):
         return "parquet" if parquet_files(path) else "folder"
-    name = Path(path).name.lower()
+    name = Path(storage.shown(path)).name.lower()
+    if storage.is_address(path) and not name.endswith(ENDINGS):
+        raise UsageError(
+            f"table {storage.shown(path)!r}: only Parquet files, or a folder of them, are read from an address"
+        )
     if name.endswith(".npz"):
         return "npz"
     if name.endswith(tuple(SUFFIXES)):
@@ -55,6 +60,10 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 def require_file(path: str | os.PathLike[str], *, folder: bool = False) -> None:
     """UsageError unless the path is a file (or a folder, where one is meant)."""
+    if storage.is_address(path):
+        if storage.about(path).type == FileType.NotFound:
+            raise UsageError(f"table {storage.shown(path)!r} does not exist")
+        return
     file = Path(path)
     if not file.exists():
         raise UsageError(f"table {str(path)!r} does not exist")
@@ -77,14 +86,16 @@ def parquet_schema(path: str | os.PathLike[str]) -> pa.Schema:
     for file in parquet_files(path):
         require_file(file)
         try:
-            own = pq.read_schema(file)
+            with parquet_file(file) as opened:
+                own = opened.schema_arrow
         except (pa.ArrowException, OSError):
             raise damaged(file) from None
         found = own if found is None else found
         if not own.equals(found):
-            raise UsageError(f"table {str(path)!r}: {Path(file).name!r} has other columns or types than the first file")
+            name = Path(storage.shown(file)).name
+            raise UsageError(f"table {storage.shown(path)!r}: {name!r} has other columns or types than the first file")
     if found is None:
-        raise UsageError(f"table {str(path)!r} holds no Parquet files")
+        raise UsageError(f"table {storage.shown(path)!r} holds no Parquet files")
     return found
 
 

@@ -11,11 +11,14 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from understudy.errors import UsageError
+from understudy.schema import storage
 from understudy.schema.rows import BLOCK, Rows, Table
 from understudy.schema.vectors import is_text
 
@@ -25,15 +28,31 @@ _BUFFER = 1 << 20  # bytes of a column that are held at once
 
 def damaged(path: str | os.PathLike[str]) -> UsageError:
     """The error for a file that cannot be read."""
-    return UsageError(f"table {str(path)!r} is not a readable Parquet file; it may be truncated or damaged")
+    why = "gone, truncated or damaged" if storage.is_address(path) else "truncated or damaged"
+    return UsageError(f"table {storage.shown(path)!r} is not a readable Parquet file; it may be {why}")
 
 
 def parquet_files(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """The files of a table: itself, or the Parquet files that stand in a folder, by name. Hidden ones are nobody's."""
-    if not Path(path).is_dir():
+    if not is_folder(path):
         return (str(path),)
-    names = sorted(entry.name for entry in Path(path).iterdir() if entry.suffix.lower() in ENDINGS)
-    return tuple(str(Path(path) / name) for name in names if not name.startswith("."))
+    far = storage.is_address(path)
+    every = storage.names_in(path) if far else [entry.name for entry in Path(path).iterdir()]
+    names = sorted(name for name in every if name.lower().endswith(ENDINGS) and not name.startswith("."))
+    return tuple(storage.inside(path, name) if far else str(Path(path) / name) for name in names)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path, or an address, is a folder."""
+    if storage.is_address(path):
+        return bool(storage.about(path).type == FileType.Directory)
+    return Path(path).is_dir()
+
+
+def parquet_file(path: str, **how: Any) -> pq.ParquetFile:
+    """An open file, wherever it is."""
+    place = storage.place_of(path)
+    return pq.ParquetFile(place.path, filesystem=place.system, **how)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +86,7 @@ class ParquetTable(Table):
         number = bisect.bisect_right(self.ends, part)
         path, group = self.files[number], part - (self.ends[number - 1] if number else 0)
         try:
-            with pq.ParquetFile(
+            with parquet_file(
                 path, read_dictionary=self.listed, buffer_size=_BUFFER, page_checksum_verification=True
             ) as file:
                 for batch in file.iter_batches(self.block, row_groups=[group], columns=list(self.wanted)):
@@ -82,7 +101,7 @@ def open_parquet(path: str | os.PathLike[str], wanted: tuple[str, ...], block: i
     listed = wanted
     for name in files:
         try:
-            with pq.ParquetFile(name) as file:
+            with parquet_file(name) as file:
                 types, about = file.schema_arrow, file.metadata
                 listed = tuple(n for n in listed if is_text(types.field(n).type) and _has_dictionary(about, n))
         except (pa.ArrowException, OSError):

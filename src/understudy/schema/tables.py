@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from understudy.errors import UsageError
 from understudy.schema.cells import UNREADABLE
@@ -25,7 +24,7 @@ from understudy.schema.facts import (
     parquet_schema,
     refuse_odd_header,
 )
-from understudy.schema.parquet_rows import damaged, parquet_files
+from understudy.schema.parquet_rows import damaged, parquet_file, parquet_files
 from understudy.schema.reading import arrow_table, image_frame, open_table
 from understudy.schema.rows import Rows
 from understudy.schema.schema import Schema
@@ -80,7 +79,7 @@ def _read_parquet(path: str | os.PathLike[str], schema: Schema | None) -> pa.Tab
         # ParquetFile and not read_table: a file is a file, even in a folder called like a partition (`year=2020`).
         whole = []
         for name in parquet_files(path):
-            with pq.ParquetFile(name, page_checksum_verification=True) as file:
+            with parquet_file(name, page_checksum_verification=True) as file:
                 whole.append(file.read())
         table = pa.concat_tables(whole) if len(whole) > 1 else whole[0]
         return table if schema is None else table.select(list(schema.names))

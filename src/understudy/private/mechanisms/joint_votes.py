@@ -26,12 +26,13 @@ from typing import Any
 import dp_accounting as dpa
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
+from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes, those_there
 from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.partition import Shards, deal
+from understudy.private.partition import Dealing, Shards, deal
 from understudy.questions.panels import Panel, features, frame_of
 
 LEVELS = 1024  # steps of the grid per C; noise that leaves 32 bits wraps around, which is post-processing
@@ -78,9 +79,34 @@ class JointVotes:
         self, data: Shards, held: tuple[()], query: Panel, noise: Int[Array, "classes judged"], key: PRNGKeyArray
     ) -> tuple[tuple[()], Float[Array, "classes judged"]]:
         """The mean vector of every class's teachers, with the tape's noise."""
-        total = self.vectors(self.logits(data, query)).sum(axis=1) + noise
+        return self.tell(held, self.count(data, held, query)[1], noise)
+
+    # -- in stripes (`private.stripes`): teachers learn anew in every round, so nothing is carried on -----------------------
+    @property
+    def dealing(self) -> Dealing:
+        """How rows get to teachers."""
+        return Dealing(self.teachers, self.capacity)
+
+    def untaught(self, places: int, width: int, secret: bytes = b"") -> tuple[()]:
+        """What teachers carry from round to round: nothing."""
+        return ()
+
+    def common(self, noise: NoiseSource) -> tuple[()]:
+        """What is carried on besides teachers: nothing."""
+        return ()
+
+    def count(
+        self, data: Shards, held: tuple[()], query: Panel, first: ArrayLike = 0
+    ) -> tuple[tuple[()], Int[Array, "classes judged"]]:
+        """Sum of the vectors of the teachers from number `first` on. Private."""
+        return held, self.vectors(self.logits(data, query), first).sum(axis=1)
+
+    def tell(
+        self, common: tuple[()], total: Int[Array, "classes judged"], noise: Int[Array, "classes judged"]
+    ) -> tuple[tuple[()], Float[Array, "classes judged"]]:
+        """The answer: the mean of all vectors, with the tape's noise."""
         counts = jnp.asarray(self.teachers, jnp.float32)[:, None]
-        return held, total.astype(jnp.float32) * (self.norm / LEVELS) / counts
+        return common, (total + noise).astype(jnp.float32) * (self.norm / LEVELS) / counts
 
     def logits(self, data: Shards, query: Panel) -> Float[Array, "classes teachers judged"]:
         """What each teacher, trained on its own shard alone, thinks of the judged rows. Private."""
@@ -95,15 +121,17 @@ class JointVotes:
         judged = features(frame, query.judged, self.squared) - middle[:, None, :]
         return jnp.einsum("cnf,ckf->ckn", judged, trained.weight)
 
-    def vectors(self, logits: Float[Array, "classes teachers judged"]) -> Int[Array, "classes teachers judged"]:
+    def vectors(
+        self, logits: Float[Array, "classes teachers judged"], first: ArrayLike = 0
+    ) -> Int[Array, "classes teachers judged"]:
         """Each teacher's centred answers, clipped to C, on the grid; places beyond a class's own teachers are zero."""
         centred = logits - logits.mean(axis=2, keepdims=True)
         length = jnp.sqrt((centred**2).sum(axis=2, keepdims=True))
         steps = jnp.trunc(centred * (LEVELS / jnp.maximum(length, self.norm)))
         grid = jnp.where(jnp.isfinite(steps), jnp.clip(steps, -LEVELS, LEVELS), 0.0).astype(jnp.int32)
         short = (grid**2).sum(axis=2, keepdims=True) <= LEVELS**2
-        exists = np.arange(logits.shape[1])[None, :] < np.asarray(self.teachers)[:, None]
-        return jnp.where(short & jnp.asarray(exists)[..., None], grid, 0)
+        exists = those_there(self.teachers, logits.shape[1], first)
+        return jnp.where(short & exists[..., None], grid, 0)
 
     @property
     def _teachers(self) -> TeacherVotes:

@@ -23,13 +23,14 @@ import dp_accounting as dpa
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.accounting import pate2018, smooth
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.teacher_gradients import Ensembles, TeacherGradients
+from understudy.private.mechanisms.teacher_gradients import Ensembles, Histograms, TeacherGradients, Weights
 from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.partition import Shards
+from understudy.private.partition import Dealing, Shards
 from understudy.questions.rounds import Directions, Probe
 
 
@@ -65,10 +66,14 @@ class ReportedGradients:
 
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Counted]:
         shards, ensembles = self.directions.prepare(blocks, noise)
+        return shards, self.common(noise)._replace(ensembles=ensembles)
+
+    def common(self, noise: NoiseSource) -> Counted:
+        """What is carried on besides teachers: units left, gaps, tests, and the coin."""
         counts = self.directions.teachers
         coin = np.frombuffer(noise.secret(smooth.COIN), np.uint8)
         gaps = jnp.zeros((len(counts), max(counts) + 1), jnp.int32)
-        return shards, Counted(ensembles, gaps, jnp.zeros(len(counts), jnp.int32), coin)
+        return Counted(self.directions.common(noise), gaps, jnp.zeros(len(counts), jnp.int32), coin)
 
     def answer(
         self,
@@ -79,13 +84,33 @@ class ReportedGradients:
         key: PRNGKeyArray,
     ) -> tuple[Counted, Directions]:
         """As `TeacherGradients.answer`, with the gaps of what was answered written down."""
-        asked = self.directions.asked(held.ensembles.left)
-        ensembles, directions, votes = self.directions.ask(data, held.ensembles, query, noise)
+        weights, votes = self.count(data, held.ensembles.weights, query)
+        return self.tell(held._replace(ensembles=held.ensembles._replace(weights=weights)), votes, noise)
+
+    @property
+    def dealing(self) -> Dealing:
+        """How rows get to teachers."""
+        return self.directions.dealing
+
+    def untaught(self, places: int, width: int, secret: bytes) -> Weights:
+        """As `TeacherGradients.untaught`."""
+        return self.directions.untaught(places, width, secret)
+
+    def count(self, data: Shards, held: Weights, query: Probe, first: ArrayLike = 0) -> tuple[Weights, Histograms]:
+        """As `TeacherGradients.count`."""
+        return self.directions.count(data, held, query, first)
+
+    def tell(
+        self, common: Counted, votes: Histograms, noise: Int[Array, "groups judged projected test_and_bins"]
+    ) -> tuple[Counted, Directions]:
+        """The answer, and the gaps of what was answered."""
+        asked = self.directions.asked(common.ensembles.left)
+        ensembles, directions = self.directions.tell(common.ensembles, votes, noise)
         top = jax.lax.top_k(votes, 2)[0]
         groups = jnp.arange(votes.shape[0])[:, None, None]
-        gaps = held.gaps.at[groups, top[..., 0] - top[..., 1]].add(directions.answered.astype(jnp.int32))
-        tests = held.tests + jnp.where(asked, self.directions.questions, 0)
-        return Counted(ensembles, gaps, tests, held.coin), directions
+        gaps = common.gaps.at[groups, top[..., 0] - top[..., 1]].add(directions.answered.astype(jnp.int32))
+        tests = common.tests + jnp.where(asked, self.directions.questions, 0)
+        return Counted(ensembles, gaps, tests, common.coin), directions
 
     def check(self, held: Counted) -> None:
         """The votes' own account, looked at before anything leaves."""

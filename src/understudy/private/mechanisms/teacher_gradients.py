@@ -42,8 +42,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from understudy.accounting.filter import noise_for
 from understudy.errors import UsageError
 from understudy.private.blocks import Blocks
+from understudy.private.mechanisms.teacher_votes import those_there
 from understudy.private.noise import IntArray, NoiseSource
-from understudy.private.partition import Shards, deal
+from understudy.private.partition import Dealing, Shards, deal
 from understudy.questions.rounds import Directions, Probe
 
 MOST_UNITS = 2**30  # that an ensemble can hold: half of what 32 bits do
@@ -133,10 +134,7 @@ class TeacherGradients:
         if most > self.chunk:  # whole chunks; who is not there has no vote
             most = -(-most // self.chunk) * self.chunk
         shards = deal(blocks, counts, self.capacity, noise, most=most, labels=self.labels)
-        # All teachers start alike, from a key that has nothing to do with any row.
-        weights = self.network.init(jax.random.key(int.from_bytes(noise.secret(4), "little")))
-        every = jax.tree.map(lambda w: jnp.broadcast_to(w, (len(counts), most, *w.shape)), weights)
-        return shards, Ensembles(every, jnp.zeros(len(counts), jnp.int32))
+        return shards, self.common(noise)._replace(weights=self.untaught(most, blocks.width, noise.secret(4)))
 
     def answer(
         self,
@@ -147,22 +145,39 @@ class TeacherGradients:
         key: PRNGKeyArray,
     ) -> tuple[Ensembles, Directions]:
         """Train every teacher on its shard against the practice fakes, then let them vote on where the judged ones should go."""
-        held, directions, _ = self.ask(data, held, query, noise)
-        return held, directions
+        weights, votes = self.count(data, held.weights, query)
+        return self.tell(held._replace(weights=weights), votes, noise)
 
-    def ask(
-        self,
-        data: Shards,
-        held: Ensembles,
-        query: Probe,
-        noise: Int[Array, "groups judged projected test_and_bins"],
-    ) -> tuple[Ensembles, Directions, Histograms]:
-        """The answer, and the votes behind it, which stay inside the wall."""
-        weights = self.train(data, held.weights, query.practice)
-        votes = self.histograms(weights, query)
-        answered, left = self.allot(self.consensus(votes, noise[..., 0]), held.left)
+    # -- in stripes (`private.stripes`): what some of the teachers count, and what is told of all counts together -----------
+    @property
+    def dealing(self) -> Dealing:
+        """How rows get to teachers."""
+        return Dealing(self.teachers, self.capacity, self.labels, self.chunk)
+
+    def untaught(self, places: int, width: int, secret: bytes) -> Weights:
+        """So many teachers of every ensemble before they have seen anything.
+
+        All start alike, from a key that has nothing to do with any row.
+        """
+        weights = self.network.init(jax.random.key(int.from_bytes(secret[:4], "little")))
+        return jax.tree.map(lambda w: jnp.broadcast_to(w, (len(self.teachers), places, *w.shape)), weights)
+
+    def common(self, noise: NoiseSource) -> Ensembles:
+        """What is carried on besides teachers: the units that are left."""
+        return Ensembles({}, jnp.zeros(len(self.teachers), jnp.int32))
+
+    def count(self, data: Shards, held: Weights, query: Probe, first: ArrayLike = 0) -> tuple[Weights, Histograms]:
+        """Votes of the teachers from number `first` on, after they have trained. Private."""
+        weights = self.train(data, held, query.practice)
+        return weights, self.histograms(weights, query, first)
+
+    def tell(
+        self, common: Ensembles, votes: Histograms, noise: Int[Array, "groups judged projected test_and_bins"]
+    ) -> tuple[Ensembles, Directions]:
+        """The answer: all votes with the tape's noise, as far as the units go."""
+        answered, left = self.allot(self.consensus(votes, noise[..., 0]), common.left)
         middle = self.middle(votes, noise[..., 1:])
-        return Ensembles(weights, left), Directions(jnp.where(answered, middle, 0.0), answered), votes
+        return common._replace(left=left), Directions(jnp.where(answered, middle, 0.0), answered)
 
     # -- what a teacher does; it sees its own shard, its own weights and generated rows ------------------------------------
     def train(self, data: Shards, weights: Weights, practice: Float[Array, "steps groups practice inputs"]) -> Weights:
@@ -192,10 +207,9 @@ class TeacherGradients:
         found: Weights = jax.vmap(group, in_axes=(0, 0, 0, 1))(weights, data.rows, data.mask, practice)
         return found
 
-    def histograms(self, weights: Weights, query: Probe) -> Histograms:
+    def histograms(self, weights: Weights, query: Probe, first: ArrayLike = 0) -> Histograms:
         """Votes of all teachers for bins, added up; each teacher has one vote per question, whatever its gradient is."""
-        most = jax.tree.leaves(weights)[0].shape[1]
-        exists = np.arange(most)[None, :] < np.asarray(self.teachers)[:, None]
+        there = those_there(self.teachers, jax.tree.leaves(weights)[0].shape[1], first).astype(jnp.int32)
 
         def wish(own: Weights, x: Float[Array, " inputs"]) -> Float[Array, " inputs"]:
             slope: Float[Array, " inputs"] = jax.grad(lambda x: jax.nn.softplus(self.network(own, x)[0]))(x)
@@ -215,7 +229,6 @@ class TeacherGradients:
             parts = jax.tree.map(lambda a: a.reshape(-1, size, *a.shape[1:]), (own, there))
             return jax.lax.scan(add, jnp.zeros((self.judged, self.projected, self.bins), jnp.int32), parts)[0]
 
-        there = jnp.asarray(exists, jnp.int32)
         return jax.vmap(group)(weights, there, query.judged, query.projection)
 
     def bin_of(self, u: Float[Array, "judged projected"]) -> Int[Array, "judged projected"]:

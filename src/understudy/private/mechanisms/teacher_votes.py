@@ -27,11 +27,12 @@ import dp_accounting as dpa
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, Kind, NoiseSource
-from understudy.private.partition import Shards, deal
+from understudy.private.partition import Dealing, Shards, deal
 from understudy.questions.rounds import Judgement
 
 Answers = Literal["score", "share", "label"]
@@ -83,22 +84,45 @@ class TeacherVotes:
         return noise.draw(self.kind, self.scale * self.levels, (rounds, len(self.teachers), self.judged))
 
     def prepare(self, blocks: Blocks, noise: NoiseSource) -> tuple[Shards, Teachers]:
-        counts = np.asarray(self.teachers, np.int32)
-        most = int(counts.max())
-        shards = deal(blocks, counts, self.capacity, noise)
-        weight = np.zeros((len(counts), most, blocks.width), np.float32)
-        bias = np.zeros((len(counts), most), np.float32)
-        return shards, Teachers(jnp.asarray(weight), jnp.asarray(bias))
+        shards = deal(blocks, np.asarray(self.teachers, np.int32), self.capacity, noise)
+        return shards, self.untaught(max(self.teachers), blocks.width)
 
     def answer(
         self, data: Shards, held: Teachers, query: Judgement, noise: Int[Array, "classes judged"], key: PRNGKeyArray
     ) -> tuple[Teachers, Float[Array, "classes judged"]]:
         """Train every teacher on its shard against the practice fakes, then count votes and add the tape's noise."""
+        held, votes = self.count(data, held, query)
+        return held, self.tell((), votes, noise)[1]
+
+    # -- in stripes (`private.stripes`): what some of the teachers count, and what is told of all counts together -----------
+    @property
+    def dealing(self) -> Dealing:
+        """How rows get to teachers."""
+        return Dealing(self.teachers, self.capacity)
+
+    def untaught(self, places: int, width: int, secret: bytes = b"") -> Teachers:
+        """So many teachers of every class before they have seen anything."""
+        shape = (len(self.teachers), places)
+        return Teachers(jnp.zeros((*shape, width), jnp.float32), jnp.zeros(shape, jnp.float32))
+
+    def common(self, noise: NoiseSource) -> tuple[()]:
+        """What is carried on besides teachers: nothing."""
+        return ()
+
+    def count(
+        self, data: Shards, held: Teachers, query: Judgement, first: ArrayLike = 0
+    ) -> tuple[Teachers, Int[Array, "classes judged"]]:
+        """Votes of the teachers from number `first` on, after they have trained. Private."""
         held = self.train(data, held, query.practice)
-        votes = self.votes(held, query.judged)
+        return held, self.votes(held, query.judged, first)
+
+    def tell(
+        self, common: tuple[()], votes: Int[Array, "classes judged"], noise: Int[Array, "classes judged"]
+    ) -> tuple[tuple[()], Float[Array, "classes judged"]]:
+        """The answer: all votes with the tape's noise."""
         counts = jnp.asarray(self.teachers, jnp.float32)[:, None]
         share = (votes + noise).astype(jnp.float32) / (counts * self.levels)
-        return held, (share > 0.5).astype(jnp.float32) if self.answers == "label" else share
+        return common, (share > 0.5).astype(jnp.float32) if self.answers == "label" else share
 
     def train(self, data: Shards, held: Teachers, practice: Float[Array, "steps classes practice width"]) -> Teachers:
         """Eq. 6, one gradient step per batch of fakes, every teacher on the whole of its own shard.
@@ -120,10 +144,19 @@ class TeacherVotes:
 
         return jax.lax.scan(step, held, practice)[0]
 
-    def votes(self, held: Teachers, judged: Float[Array, "classes judged width"]) -> Int[Array, "classes judged"]:
+    def votes(
+        self, held: Teachers, judged: Float[Array, "classes judged width"], first: ArrayLike = 0
+    ) -> Int[Array, "classes judged"]:
         """Sum of the teachers' answers on the integer grid; places beyond a class's own teachers do not vote."""
         logits = jnp.einsum("cnw,ckw->ckn", judged, held.weight) + held.bias[..., None]
         score = jax.nn.sigmoid(logits) if self.answers == "score" else (logits > 0.0).astype(jnp.float32)
-        exists = np.arange(held.bias.shape[1])[None, :] < np.asarray(self.teachers)[:, None]
-        grid = jnp.round(score * self.levels).astype(jnp.int32) * jnp.asarray(exists, jnp.int32)[..., None]
+        exists = those_there(self.teachers, held.bias.shape[1], first)
+        grid = jnp.round(score * self.levels).astype(jnp.int32) * exists.astype(jnp.int32)[..., None]
         return grid.sum(axis=1)
+
+
+def those_there(teachers: tuple[int, ...], places: int, first: ArrayLike) -> Bool[Array, "classes places"]:
+    """Which of the places from number `first` on hold one of a class's own teachers."""
+    number = jnp.arange(places) + first
+    there: Bool[Array, "classes places"] = number[None, :] < jnp.asarray(teachers)[:, None]
+    return there
