@@ -48,7 +48,7 @@ def in_stripes(mechanism: Mechanism, width: int) -> bool:
 class Sharded(Conversation):
     """A conversation whose teachers are with workers. `_held` is what the mechanism carries besides them."""
 
-    __slots__ = ("_keepers",)
+    __slots__ = ("_keepers", "_striped")
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class Sharded(Conversation):
         resumed: bool,
     ) -> None:
         super().__init__(purpose, mechanism, (), mechanism.common(noise), ledger, noise)
+        self._striped: Striped = mechanism
         self._keepers = Keepers(mechanism, blocks.width, self._key.tobytes(), folder, engine or Inline())
         if not resumed:
             try:
@@ -77,7 +78,7 @@ class Sharded(Conversation):
         for noise, key in zip(tape, keys_of_rounds(secret, public, len(tape))[1], strict=True):
             query = asked(generator, state, key)
             counts = jnp.asarray(self._keepers.count(query), jnp.int32)
-            common, state, info = learned(self._mechanism, generator, common, state, query, counts, noise, key)
+            common, state, info = learned(self._striped, generator, common, state, query, counts, noise, key)
             infos.append(info)
         return common, state, {name: jnp.stack([info[name] for info in infos]) for name in infos[0]}
 
@@ -175,9 +176,10 @@ class Keepers:
 
     def _nobody(self, query: Query) -> IntArray:
         """Counts of nobody: what a worker's must look like."""
-        dealing, size, kind = self._mechanism.dealing, self._cut.size, jax.ShapeDtypeStruct
+        dealing, size = self._mechanism.dealing, self._cut.size
+        kind: Any = jax.ShapeDtypeStruct
         shard = (len(dealing.teachers), size, dealing.capacity)
-        data: Any = Shards(kind((*shard, self._width), np.float32), kind(shard, np.float32))  # type: ignore[arg-type]
+        data = Shards(kind((*shard, self._width), np.float32), kind(shard, np.float32))
         own = jax.eval_shape(lambda: self._mechanism.untaught(size, self._width, self._secret))
         counts = jax.eval_shape(self._mechanism.count, data, own, query, jnp.int32(0))[1]
         return np.zeros(counts.shape, np.int64)

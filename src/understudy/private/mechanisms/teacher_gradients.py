@@ -160,7 +160,8 @@ class TeacherGradients:
         All start alike, from a key that has nothing to do with any row.
         """
         weights = self.network.init(jax.random.key(int.from_bytes(secret[:4], "little")))
-        return jax.tree.map(lambda w: jnp.broadcast_to(w, (len(self.teachers), places, *w.shape)), weights)
+        every: Weights = jax.tree.map(lambda w: jnp.broadcast_to(w, (len(self.teachers), places, *w.shape)), weights)
+        return every
 
     def common(self, noise: NoiseSource) -> Ensembles:
         """What is carried on besides teachers: the units that are left."""
