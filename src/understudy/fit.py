@@ -156,19 +156,22 @@ def fit_alone(
     postings = () if payer is None else payer.postings(plan, schema)
     if payer is not None and receipt is None:
         payer.check(postings)
-    table: PrivateTable | None = None
-    if record is None:
+    table = PrivateTable(data, schema) if record is None or not (store and store.in_rounds()) else None
+    if table is not None:
         told.tell("read")
-        table = PrivateTable(data, schema)
+    paying = None if engine.by_default and not (table is not None and table._pays) else engine
+    if record is None:
         seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
+        started: dict[str, Any] = {"seed": seed, "void_reason": noise.void_reason}
         if store is not None:
+            started["table"] = same_table.seal(data, schema)
             store.create(plan.budget.delta)
         if payer is not None:
             receipt = pay(payer, postings, plan, store)
-        paying = None if engine.by_default and not table._pays else engine
-        table.open(None if store is None else store.folder, told=told.share("read"), engine=paying)
+        if store is not None:
+            started["account"] = None if receipt is None else receipt.to_dict()
+            store.begin(started | fingerprint(plan, schema))
         ledger = Ledger(plan, store.ledger_path if store else None)
-        curator = Curator(table, schema, ledger, noise, told=told.passes, engine=paying)
     else:
         seed = record["seed"]
         assert store is not None
@@ -176,30 +179,39 @@ def fit_alone(
             token = "" if receipt is None else receipt.token
             receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
-        paying = None if engine.by_default else engine
-        curator = Curator(None, schema, ledger, noise, transcript=record["transcript"], engine=paying)
     told.ledger = ledger
+    folder = None if store is None else store.folder
     held = contextlib.ExitStack()  # workers that keep teachers
     try:
+        if table is not None:
+            table.open(folder, told=told.share("read"), engine=paying)
+        curator = Curator(
+            table,
+            schema,
+            ledger,
+            noise,
+            transcript=None if store is None else store.answers(),
+            told=told.passes,
+            engine=paying,
+            write_down=None if store is None else store.write_down,
+        )
         told.tell("estimate")
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
         key_init, key_rounds = jax.random.split(public_key(seed))
         state, history = first_state(opening.generator, key_init, opening.hints), History()
         report: dict[str, Any] = {}
         if opening.mechanism is not None:
-            folder = None if store is None else store.folder
             conversation = curator.converse(opening.purpose, opening.mechanism, apart=True, folder=folder).value
             held.callback(conversation.close)
             told.rounds = opening.rounds
             # A conversation that streams would need the table itself to go on: nothing is saved but its ledger.
             saved = None if conversation.streams else store
-            if saved is not None and record is not None:
+            if store is not None and saved is None:
+                store.give_up()
+            elif saved is not None and saved.in_rounds():
                 state, history = saved.restore(conversation, state)
             elif saved is not None:
-                started = {"seed": seed, "void_reason": noise.void_reason, "transcript": curator.transcript}
-                started["table"] = same_table.seal(data, schema)
-                started["account"] = None if receipt is None else receipt.to_dict()
-                saved.save_once(conversation, started | fingerprint(plan, schema))
+                saved.save_once(conversation)
             state, history = talk(
                 opening,
                 conversation,

@@ -159,7 +159,7 @@ def test_fit_refuses_places_it_cannot_use(folder, tmp_path, capsys):
     assert "none.yaml" in refused(capsys, "fit", folder / "rows.csv", "--schema", "none.yaml", "--epsilon", "1")
 
 
-def test_fit_interrupted_in_its_opening_says_what_it_spent(folder, tmp_path, capsys, monkeypatch):
+def test_fit_interrupted_in_its_opening_can_go_on_or_says_what_it_spent(folder, tmp_path, capsys, monkeypatch):
     from understudy import progress as _progress
 
     told = _progress.FitProgress.__call__
@@ -175,7 +175,9 @@ def test_fit_interrupted_in_its_opening_says_what_it_spent(folder, tmp_path, cap
         patch.setattr(_progress.FitProgress, "__call__", impatient)
         code, _, err = command(capsys, *words)
     assert code == 130
-    assert "--resume" not in err and "the ledger of what was charged, epsilon 0." in err
+    assert "The same command with --resume goes on and charges nothing twice." in err
+    assert "unfinished fit that has spent budget" in refused(capsys, *words, "--quiet")
+    (tmp_path / "m.checkpoint" / "record.json").unlink()  # as of a fit that cannot go on
     for again in (words, [*words, "--resume"]):
         said = refused(capsys, *again, "--quiet")
         assert "had charged epsilon 0." in said and "move the folder away" in said and "=True" not in said

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +15,11 @@ from tests.engine import work
 from tests.fit import test_partitions
 from tests.private import test_stripes
 from understudy import sampling
+from understudy.accounting.ledger import charges_in
 from understudy.artifact import Model, load
 from understudy.audit.run import run_audit
 from understudy.engine import check, opened
+from understudy.engine.seats import ask_all
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.private import SeededNoise, stripes, table, units
@@ -96,12 +100,26 @@ def test_teachers_vote_the_same_on_every_engine_also_when_a_worker_is_killed(kin
 
     def kill(number):
         if number == 1:
-            taken[1].begin(work.pid, None)
-            os.kill(taken[1].finish(), signal.SIGKILL)
+            pids.extend(ask_all(taken, work.pid, [None] * len(taken)))
+            os.kill(pids[1], signal.SIGKILL)
 
+    pids: list[int] = []
     monkeypatch.setattr(engines[kind], "seats", lambda most: taken.extend(seats(most)) or taken)
     np.testing.assert_array_equal(test_stripes.votes(test_stripes.subject(), engines[kind], kill), expected)
     assert len(taken) == 2
+    for _ in range(100):  # the workers that kept teachers end with the conversation
+        if not any(alive(pid) for pid in pids):
+            break
+        time.sleep(0.1)
+    assert not any(alive(pid) for pid in pids)
+
+
+def alive(pid):
+    """Whether a process runs; one that is over and was not fetched yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @pytest.mark.slow
@@ -206,8 +224,8 @@ def test_what_a_worker_may_not_return_is_refused(kind, engines):
 
 
 @pytest.mark.parametrize("kind", ["inline", "processes", "ray"])
-def test_a_partition_that_disappears_ends_the_fit_in_one_line(kind, tmp_path, source, engines):
-    moved = tmp_path / "rows.parquet"
+def test_a_fit_whose_partition_disappears_ends_in_one_line_and_goes_on_when_it_is_back(kind, tmp_path, source, engines):
+    moved, checkpoint = tmp_path / "rows.parquet", tmp_path / "checkpoint"
     moved.write_bytes(source.read_bytes())
 
     def disappear(event):
@@ -215,8 +233,14 @@ def test_a_partition_that_disappears_ends_the_fit_in_one_line(kind, tmp_path, so
             moved.unlink()
 
     with pytest.raises(UsageError, match="readable Parquet file") as caught:
-        released("mst", moved, mixed_schema(), engines[kind], progress=disappear)
+        released("mst", moved, mixed_schema(), engines[kind], progress=disappear, checkpoint=checkpoint)
     assert "\n" not in str(caught.value)
+    lost = [charge.purpose for charge in charges_in(checkpoint / "ledger.jsonl")]
+    moved.write_bytes(source.read_bytes())
+    *_, charged = released("mst", moved, mixed_schema(), engines[kind], checkpoint=checkpoint, resume=True)
+    *_, whole = released("mst", source, mixed_schema(), engines["inline"])
+    assert lost and [purpose for purpose, _ in charged[: len(lost)]] == lost
+    assert charged == whole  # every question once
 
 
 def test_nothing_is_open_about_a_ray_of_our_own(engines, monkeypatch):

@@ -17,7 +17,7 @@ from understudy.accounting.ledger import charges_in, entries_from_dict
 from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.fit import fit, left_behind, resumable
-from understudy.private import SecureNoise, SeededNoise, stripes
+from understudy.private import Curator, SecureNoise, SeededNoise, stripes
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.digest import digest
 
@@ -74,7 +74,14 @@ def stopped(tmp_path_factory):
 
 @pytest.fixture
 def checkpoint(stopped, tmp_path):
-    return shutil.copytree(stopped, tmp_path / "checkpoint")
+    return as_if_begun_here(shutil.copytree(stopped, tmp_path / "checkpoint"))
+
+
+def as_if_begun_here(folder):
+    """A copy that takes itself for the first: what tests need and nobody else may have."""
+    record = json.loads((folder / "record.json").read_text())
+    (folder / "record.json").write_text(json.dumps(record | {"folder": folder.stat().st_ino}))
+    return folder
 
 
 def same(model, other):
@@ -186,7 +193,7 @@ def test_the_checkpoint_is_for_its_owner_alone_and_says_so(stopped):
     assert stat.S_IMODE(stopped.stat().st_mode) == 0o700
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in stopped.iterdir()}
     assert modes == dict.fromkeys(
-        ("SECRET.txt", "data.safetensors", "ledger.jsonl", "record.json", "state.safetensors"), 0o600
+        ("SECRET.txt", "data.safetensors", "ledger.jsonl", "opening.jsonl", "record.json", "state.safetensors"), 0o600
     )
     assert (stopped / "SECRET.txt").read_text().startswith("SECRET")
 
@@ -311,9 +318,102 @@ def silently_spent(folder):
     return dead
 
 
-def test_what_a_fit_charged_before_its_first_round_stays_spent(uninterrupted, tmp_path, monkeypatch):
+@pytest.mark.parametrize("stage", ["estimate", "begin"])
+def test_a_fit_that_died_in_its_opening_goes_on_and_is_charged_once(tmp_path, stage):
+    """What was answered is repeated, what was not is asked; every question is in the ledger once."""
+    folder = tmp_path / "checkpoint"
+    interrupted(folder, TwoStreams(9), stop_at(stage))
+    before = charges_in(folder / "ledger.jsonl")
+    assert left_behind(folder, 1e-5)[0] is bool(before)
+    if before:
+        with pytest.raises(UsageError, match="spent budget; go on with resume=True"):
+            fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder)
+    model = fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, resume=bool(before), noise=TwoStreams(3))
+    charges = entries_from_dict(model.ledger)[1]
+    assert charges[: len(before)] == before
+    assert len(charges) == len(model.plan.charges) - 1 + 3 and len({charge.detail for charge in charges}) == len(
+        charges
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+class Unreadable(Exception):
+    """A partition is gone."""
+
+
+def lost_at(folder, number, monkeypatch, noise):
+    """A fit whose rows cannot be read for the question of this number, after it was charged."""
+    exact, asked = Curator._exact, []
+
+    def gone(self, purpose, question):
+        asked.append(purpose)
+        if len(asked) == number + 1:
+            raise Unreadable
+        return exact(self, purpose, question)
+
+    with monkeypatch.context() as patch, pytest.raises(Unreadable):
+        patch.setattr(Curator, "_exact", gone)
+        fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, noise=noise)
+
+
+def test_a_question_whose_rows_were_gone_is_asked_when_they_are_back(uninterrupted, tmp_path, monkeypatch):
+    """It stays charged, once; answers that were given are repeated and not asked for again."""
+    folder, noise = tmp_path / "checkpoint", TwoStreams(3)
+    lost_at(folder, 2, monkeypatch, noise)
+    given, charged = Checkpoint(folder).answers(), charges_in(folder / "ledger.jsonl")
+    assert len(given) == 2 and len(charged) == 3
+    same(resumed(folder, noise), uninterrupted)
+
+
+def asked_anew(folder, monkeypatch):
+    """Purposes whose rows are added up when a fit is resumed."""
+    exact, asked = Curator._exact, []
+    monkeypatch.setattr(
+        Curator, "_exact", lambda self, purpose, question: asked.append(purpose) or exact(self, purpose, question)
+    )
+    resumed(folder, TwoStreams(5))
+    return asked
+
+
+def test_an_answer_that_was_not_written_down_first_is_caught(tmp_path, monkeypatch):
+    """Mutant: answers are given and not written down; a resumed fit gives a second answer to what was charged once."""
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    lost_at(right, 2, monkeypatch, TwoStreams(3))
+    first = asked_anew(right, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "write_down", lambda self, answer: None)
+        lost_at(wrong, 2, monkeypatch, TwoStreams(3))
+        assert len(asked_anew(wrong, monkeypatch)) == len(first) + 2
+
+
+def test_a_copy_of_a_checkpoint_is_refused(stopped, tmp_path, monkeypatch):
+    """Noise that was not drawn yet would differ between two copies: two releases for one charge."""
+    copy = shutil.copytree(stopped, tmp_path / "copy")
+    with pytest.raises(UsageError, match="is a copy of a checkpoint") as caught:
+        resumed(copy, TwoStreams(3))
+    assert "\n" not in str(caught.value)
+    moved = tmp_path / "moved"
+    interrupted(tmp_path / "first", TwoStreams(3), stop_at("rounds", 2))
+    (tmp_path / "first").rename(moved)  # the same folder under another name
+    assert resumed(moved, TwoStreams(3)) is not None
+
+
+def test_an_answer_cut_off_in_the_middle_of_its_line_was_no_answer(tmp_path):
+    store = Checkpoint(tmp_path / "checkpoint")
+    store.create(1e-5)
+    for answer in ([1, 2], [3.5]):
+        store.write_down(answer)
+    with (store.folder / "opening.jsonl").open("ab") as file:
+        file.write(b'{"answer": [4')
+    assert store.answers() == [[1, 2], [3.5]]
+    store.write_down("next")
+    assert store.answers() == [[1, 2], [3.5], "next"]
+
+
+def test_what_a_fit_that_cannot_go_on_charged_stays_spent(uninterrupted, tmp_path):
     folder = tmp_path / "checkpoint"
     interrupted(folder, TwoStreams(9), stop_at("begin"))
+    Checkpoint(folder).give_up()
     with pytest.raises(UsageError, match="cannot be resumed"):
         resumed(folder, TwoStreams(3))
     assert silently_spent(folder) == []
@@ -329,6 +429,7 @@ def test_a_ledger_thrown_away_is_caught(tmp_path, monkeypatch):
     """Mutant: the next fit removes the dead one's ledger and starts again."""
     folder = tmp_path / "checkpoint"
     interrupted(folder, TwoStreams(9), stop_at("begin"))
+    Checkpoint(folder).give_up()
     monkeypatch.setattr(Checkpoint, "refuse_spent", lambda self, delta: None)
     assert silently_spent(folder)
 
@@ -343,6 +444,7 @@ def test_a_fit_that_charged_nothing_leaves_nothing_to_count(uninterrupted, tmp_p
 def test_a_damaged_ledger_of_a_dead_fit_is_not_thrown_away(tmp_path):
     folder = tmp_path / "checkpoint"
     interrupted(folder, TwoStreams(9), stop_at("begin"))
+    Checkpoint(folder).give_up()
     file = folder / "ledger.jsonl"
     whole = file.read_text()
     file.write_text(whole.replace("class histogram", "class histograms"))

@@ -3,9 +3,18 @@
 A folder of its own, mode 0700, files of mode 0600, marked secret, removed after success. Only this module writes it. Format
 is safetensors and JSON, so that reading it back runs no code.
 
-A fit can be resumed from its first round on. One that died before, in its opening, or that gathers its rows from the table
-chunk by chunk, leaves a ledger and nothing else: it cannot go on, but what it charged is spent. Its ledger is never removed here;
-the next fit is refused with the figure, until somebody who has read it moves the folder away.
+    record.json        what the fit was begun with, and which folder this is
+    opening.jsonl      every answer of the opening, written down before anybody gets it
+    data, state        shards, and what changes from chunk to chunk, once there are rounds
+    ledger.jsonl       what was charged
+
+A fit that ended in its opening (a partition was gone, the process was killed) goes on with the question that has no answer
+here. One that gathers its rows from the table chunk by chunk cannot go on once its rounds have begun: it leaves a ledger and
+nothing else, and what it charged is spent. Its ledger is never removed here; the next fit is refused with the figure, until
+somebody who has read it moves the folder away.
+
+Noise that was not drawn yet will be drawn by whoever resumes, so two copies of a folder would become two releases for one
+charge. The record knows its folder by the number that the file system gave it, and a copy is refused.
 """
 
 import contextlib
@@ -28,6 +37,7 @@ from understudy.errors import UsageError
 from understudy.private.rounds import Conversation
 
 SECRET = "SECRET.txt"
+RECORD, OPENING = "record.json", "opening.jsonl"
 MARK = (
     "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
 )
@@ -69,7 +79,15 @@ class Checkpoint:
         return self.folder / "ledger.jsonl"
 
     def exists(self) -> bool:
-        """Whether a chunk was saved here."""
+        """Whether a fit that has charged something can go on here."""
+        try:
+            charged = self.ledger_path.read_bytes().count(b"\n") > 1  # the first line says which plan it is
+        except OSError:
+            charged = False
+        return self.in_rounds() or (charged and (self.folder / RECORD).is_file())
+
+    def in_rounds(self) -> bool:
+        """Whether a chunk of rounds was saved here."""
         return (self.folder / "state.safetensors").is_file()
 
     def spent(self, delta: float) -> float:
@@ -110,10 +128,36 @@ class Checkpoint:
         """Delete it all."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def save_once(self, conversation: Conversation, record: dict[str, Any]) -> None:
-        """What does not change during the conversation: shards, the transcript of releases, the plan's fingerprint."""
+    def begin(self, record: dict[str, Any]) -> None:
+        """What the fit was begun with: fingerprint of plan and table, seed."""
+        self._write(RECORD, json.dumps(record | {"folder": self.folder.stat().st_ino}).encode())
+
+    def give_up(self) -> None:
+        """From here on the fit cannot go on without its process."""
+        (self.folder / RECORD).unlink(missing_ok=True)
+
+    def write_down(self, answer: Any) -> None:
+        """One more answer of the opening."""
+        descriptor = os.open(self.folder / OPENING, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "ab") as file:
+            file.write(json.dumps({"answer": answer}).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def answers(self) -> list[Any]:
+        """The answers of the opening so far. A line that was cut off was no answer to anybody, and goes."""
+        path = self.folder / OPENING
+        try:
+            whole, _, rest = path.read_bytes().rpartition(b"\n") if path.exists() else (b"", b"", b"")
+            if rest:
+                self._write(OPENING, whole + b"\n" if whole else b"")
+            return [json.loads(line)["answer"] for line in whole.splitlines()]
+        except (OSError, KeyError, TypeError, ValueError):
+            raise self._damaged() from None
+
+    def save_once(self, conversation: Conversation) -> None:
+        """What does not change during the conversation: shards."""
         self._write("data.safetensors", save(flat("data", conversation._data)))
-        self._write("record.json", json.dumps(record).encode())
 
     def save_state(self, conversation: Conversation, state: State, extra: dict[str, Any]) -> None:
         """Everything needed to repeat the prepared chunk with the same noise."""
@@ -125,14 +169,20 @@ class Checkpoint:
         self._write("state.safetensors", save(arrays, metadata=metadata))
 
     def record(self) -> dict[str, Any]:
-        """What `save_once` wrote."""
+        """What `begin` wrote."""
         try:
-            return dict(json.loads((self.folder / "record.json").read_text()))
+            found = dict(json.loads((self.folder / RECORD).read_text()))
         except (OSError, TypeError, ValueError):
             raise UsageError(
                 f"{str(self.folder)!r} holds no checkpoint that can be resumed; move the folder away (what its ledger holds is "
                 "spent) and fit without resume=True"
             ) from None
+        if found.get("folder") != self.folder.stat().st_ino:
+            raise UsageError(
+                f"{str(self.folder)!r} is a copy of a checkpoint; resumed beside the first it would be a second release for one "
+                "charge: resume the folder in which the fit was begun"
+            )
+        return found
 
     def restore(self, conversation: Conversation, state: State) -> tuple[State, dict[str, Any]]:
         """Put shards, teachers, keys and tape back; returns the generator's state and the extra values."""
@@ -150,7 +200,9 @@ class Checkpoint:
             raise self._damaged() from None
 
     def head(self) -> str:
-        """A line that the ledger must still hold: `Ledger.reopen(..., must_contain=head)`."""
+        """A line that the ledger must still hold: `Ledger.reopen(..., must_contain=head)`; none before there are rounds."""
+        if not self.in_rounds():
+            return ""
         try:
             return metadata_of((self.folder / "state.safetensors").read_bytes())["head"]
         except (OSError, KeyError, TypeError, ValueError):

@@ -32,13 +32,16 @@ from understudy.schema import Codec, Schema
 
 __all__ = ["Curator"]
 
+NOT_YET = object()  # instead of an answer that was not given
+
 
 class Curator:
     """Answers questions about one table under one ledger.
 
     `transcript` collects what was released. A curator that is given one repeats it instead of asking the table again, which
-    is how a fit resumes without being charged twice. `told` hears which share of a pass over the table is done. `engine`
-    adds up over tables that are read again for every question; noise and ledger are here and nowhere else.
+    is how a fit resumes without being charged twice. `write_down` gets every new answer before anybody else does. `told` hears
+    which share of a pass over the table is done. `engine` adds up over tables that are read again for every question; noise and
+    ledger are here and nowhere else.
     """
 
     __slots__ = (
@@ -47,10 +50,12 @@ class Curator:
         "_known",
         "_ledger",
         "_noise",
+        "_paid",
         "_replay",
         "_schema",
         "_table",
         "_told",
+        "_write_down",
         "transcript",
     )
 
@@ -63,12 +68,13 @@ class Curator:
         transcript: Sequence[Any] | None = None,
         told: Callable[[str, float], None] | None = None,
         engine: Engine | None = None,
+        write_down: Callable[[Any], None] | None = None,
     ) -> None:
-        self._engine = engine
+        self._engine, self._write_down, self._paid = engine, write_down, 0
         self._table, self._schema, self._ledger, self._noise, self._told = table, schema, ledger, noise, told
         self._blocks: Blocks | None = None
         self._known: dict[tuple[str, Clique], Any] = {}
-        self._replay = iter(transcript) if transcript is not None else None
+        self._replay = iter(transcript or ())
         self.transcript: list[Any] = []
 
     def __repr__(self) -> str:
@@ -98,7 +104,7 @@ class Curator:
         if getattr(question, "rows_per_unit", most) < most:
             raise RuntimeError(f"{purpose!r} is priced for fewer rows of a unit than the schema allows")
         compute = lambda: answer.release(question, self._exact(purpose, question), self._noise)  # noqa: E731
-        return Release(question.read(self._release(purpose, question.event, compute)), question.event)
+        return Release(question.read(self._release(purpose, question, compute)), question.event)
 
     def converse(
         self, purpose: str, mechanism: Mechanism, apart: bool = False, folder: Path | None = None
@@ -115,21 +121,27 @@ class Curator:
         conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise, blocks)
         return Release(conversation, dpa.NoOpDpEvent())
 
-    def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:
-        """Charge, compute, write down; or repeat what an interrupted fit has already released and paid."""
-        if self._replay is not None:
-            value = next(self._replay)
-        else:
-            # The token is fresh: a second release under the same purpose would have to be announced and paid.
-            self._ledger.charge(purpose, event, token=secrets.token_hex(16))
+    def _release(self, purpose: str, question: Question, compute: Callable[[], Any]) -> Any:
+        """Charge, compute, write down; or repeat what an interrupted fit has already released and paid.
+
+        An answer is written down before anybody gets it. So of a question that was charged and has no answer there (its rows
+        could not be read, or the process died) nothing ever left, and the first answer to it is what was paid for. The ledger
+        takes the charge as the same for the same question in the same place only.
+        """
+        place = f"question {len(self.transcript)}"
+        self._ledger.charge(purpose, question.event, token=place, digest=digest(question))
+        value = next(self._replay, NOT_YET)
+        if value is NOT_YET:
             value = compute()
+            if self._write_down is not None:
+                self._write_down(value)
         self.transcript.append(value)
         return value
 
     def enter(self, purpose: str, event: dpa.DpEvent) -> Release[None]:
         """Charge what was released about this table before the fit, so that one ledger holds all of it. Nothing leaves."""
-        if self._replay is None:  # a resumed ledger holds it already
-            self._ledger.charge(purpose, event, token=secrets.token_hex(16))
+        self._paid += 1
+        self._ledger.charge(purpose, event, token=f"paid before {self._paid}", digest="paid before")
         return Release(None, dpa.NoOpDpEvent())
 
     # -- exact sums, which stay inside ---------------------------------------------------------------------------------

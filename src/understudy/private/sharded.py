@@ -134,6 +134,8 @@ class Keepers:
 
     def deal_out(self, blocks: Blocks, key: bytes) -> None:
         """All rows to private files, sorted by the stripe of their teacher: by the engine where parts are files."""
+        for old in self._home.glob("rows-*"):  # of a deal that was not finished
+            old.unlink()
         dealer = Dealer(self._home, self._mechanism.dealing, self._cut, key)
         portable = all(getattr(part, "portable", False) for part in blocks.parts)
         for _ in (self._engine if portable else Inline()).map_partitions(dealer, list(enumerate(blocks.parts))):
