@@ -3,8 +3,8 @@
     block b = rows b * 65,536 ... of a sample, drawn with random numbers of (seed, b)      (`drawing.py`)
 
 A block depends on the model, the seed, the number of rows and b, on nothing that was drawn before it. So a file of a
-billion rows is the same whoever draws which block (on machines of one kind: another processor or version of JAX may round
-otherwise). Drawing is post-processing and costs no privacy; a worker needs the model and nothing else.
+billion rows is the same whoever draws which block (on machines of one kind: another processor or version of NumPy or JAX may
+round otherwise). Drawing is post-processing and costs no privacy; a worker needs the model and nothing else.
 
 | `out` | what is written | who writes |
 | --- | --- | --- |

@@ -13,7 +13,7 @@ import understudy
 from understudy.audit.run import run_audit
 
 HOW = {
-    "runs": 120,
+    "runs": 1600,
     "batch": 10,
     "seed": 1,
     "target": "lonely",
@@ -35,12 +35,12 @@ def test_an_audit_killed_half_way_ends_with_the_same_result(engine, tmp_path):
     ours = {**os.environ, "PYTHONPATH": str(Path(understudy.__file__).parents[1])}
     running = subprocess.Popen([sys.executable, "-c", SCRIPT, engine, str(folder)], env=ours, start_new_session=True)
     until = time.monotonic() + 300
-    while len(list(folder.glob("batch-*.npz"))) < 4 and running.poll() is None and time.monotonic() < until:
+    while len(list(folder.glob("batch-*.npz"))) < 20 and running.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
     running.wait()
     kept = {file: file.stat().st_mtime_ns for file in folder.glob("batch-*.npz")}
-    assert 4 <= len(kept) < 12  # in the middle
+    assert 20 <= len(kept) < 160  # in the middle
     again = run_audit("independent", engine=engine, folder=folder, **HOW)
     assert again.outcomes == whole.outcomes
     assert all(file.stat().st_mtime_ns == before for file, before in kept.items())  # not computed again

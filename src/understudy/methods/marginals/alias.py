@@ -4,9 +4,9 @@ A distribution over k outcomes becomes k buckets of the same probability, each s
 
     s = k U,  bucket b = floor(s)        outcome = b if s < edge[b], else other[b]
 
-The buckets of all rows of a table lie one after the other. Only outcomes without weight are never drawn; probabilities are
-right to about 2^-24, the resolution of a 32-bit uniform number. NumPy's random numbers and elementwise arithmetic alone, so that
-draws are the same on every machine.
+The buckets of all rows of a table lie one after the other. Outcomes without weight are never drawn; probabilities are right to
+about 2^-24, the resolution of a 32-bit uniform number. There is nothing but NumPy's random numbers, look-ups and single additions
+and products, so that draws are the same on every processor.
 """
 
 from typing import NamedTuple
