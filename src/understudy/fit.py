@@ -40,7 +40,7 @@ from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
 from understudy.scratch import clear
-from understudy.seeds import folded
+from understudy.seeds import folded, sequence
 
 
 class _Callable(types.ModuleType):
@@ -197,7 +197,7 @@ def fit_alone(
         )
         told.tell("estimate")
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
-        key_init, key_rounds = jax.random.split(public_key(seed))
+        key_init, key_rounds = public_keys(seed)
         state, history = first_state(opening.generator, key_init, opening.hints), History()
         report: dict[str, Any] = {}
         if opening.mechanism is not None:
@@ -356,6 +356,12 @@ def first_state(generator: Generator, key: PRNGKeyArray, hints: object) -> State
 def public_key(seed: int) -> PRNGKeyArray:
     """Key of public randomness: initial weights, latent noise. XLA's own generator compiles and runs faster than Threefry."""
     return jax.random.key(folded(seed), impl="rbg")
+
+
+def public_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """One for first weights and one for rounds, by NumPy: to split a key JAX compiles longer than some methods fit."""
+    init, rounds = sequence(seed).generate_state(8, np.uint32).reshape(2, 4)
+    return jax.random.wrap_key_data(init, impl="rbg"), jax.random.wrap_key_data(rounds, impl="rbg")
 
 
 def strongly_typed(state: object) -> Any:

@@ -14,8 +14,9 @@ from understudy.accounting import epsilon
 from understudy.fit import fit
 from understudy.private import Curator, SecureNoise
 from understudy.private.answers import choices
+from understudy.private.answers import counts as counts_of
 from understudy.private.answers.choices import noisy_max
-from understudy.private.answers.counts import cell_numbers
+from understudy.private.answers.counts import count_block, nothing
 from understudy.private.noise import SeededNoise
 from understudy.questions import Counts, MarginalChoice
 from understudy.questions.choices import bounded_range
@@ -71,11 +72,41 @@ def test_marginals_cannot_be_added_without_paying_for_them():
 
 def test_no_cell_map_can_count_a_row_twice_or_out_of_range():
     """A cell beyond the last is the last, one below the first is no cell."""
-    found = cell_numbers(np.array([[5, -3, 2], [0, 1, 99]]), SIZES)
-    assert found.tolist() == [[1, -1, 2], [0, 1, 3]]
+    wanted = [(0,), (1,), (2,)]
+    found = nothing(SIZES, wanted)
+    count_block(np.array([[5, -3, 2], [0, 1, 99]]), SIZES, found)
+    assert [found[clique].tolist() for clique in wanted] == [[1, 1], [0, 1, 0], [0, 0, 1, 1]]
     for wrong in (np.zeros((4, 7), np.int64), np.zeros((4, 3)), np.zeros(4, np.int64)):
         with pytest.raises(RuntimeError, match="one whole number per row and node"):
-            cell_numbers(wrong, SIZES)
+            count_block(wrong, SIZES, found)
+
+
+@pytest.mark.parametrize("together", [1, 40, 1 << 13])
+def test_marginals_counted_together_are_those_counted_one_by_one(monkeypatch, together):
+    """Sets of nodes of any size, missing cells in every node, cliques in any order of their nodes, with and without weights."""
+    monkeypatch.setattr(counts_of, "TOGETHER", together)
+    counts_of.cover.cache_clear()
+    rng, sizes = np.random.default_rng(3), (2, 3, 4, 7, 70_000)
+    cells = np.column_stack([rng.integers(-1, size, 500) for size in sizes]).astype(np.int32)
+    wanted = [(0,), (4,), (1, 0), (0, 1), (0, 2), (2, 1), (3, 0), (1, 3), (2, 3, 0), (0, 4)]
+    for weights in (None, rng.integers(0, 1 << 20, 500)):
+        found = nothing(sizes, wanted)
+        count_block(cells, sizes, found, weights)
+        for clique in wanted:
+            expected = np.zeros([sizes[node] for node in clique], np.int64)
+            kept = (cells[:, clique] >= 0).all(axis=1)
+            np.add.at(expected, tuple(cells[kept][:, clique].T), 1 if weights is None else weights[kept])
+            np.testing.assert_array_equal(found[clique], expected.ravel())
+    covered = counts_of.cover(sizes, tuple(wanted))
+    assert sorted(clique for _, own in covered for clique, *_ in own) == sorted(wanted)
+    counts_of.cover.cache_clear()
+
+
+def test_a_row_that_misses_a_value_beside_the_clique_is_counted():
+    """Were rows left out that miss a value of any node that is counted together, marginals would lose them."""
+    found = nothing(SIZES, [(0, 1), (1, 2), (0, 2)])
+    count_block(np.array([[1, 2, -1], [0, -1, 3]]), SIZES, found)
+    assert [part.sum() for part in found.values()] == [1, 0, 1]
 
 
 def test_a_unit_moves_every_score_by_at_most_m(monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.private import cutting
-from understudy.private.cutting import BUCKETS, FEW, bucket, guide, how_many_below
+from understudy.private.cutting import BUCKETS, FEW, by_value, guide, how_many_below
 
 ODD = [np.nan, np.inf, -np.inf, 3.0e38, -3.0e38, 1e-45, -0.0, 0.0, 1.0]
 VALUES = hnp.arrays(np.float32, st.integers(0, 40), elements=st.floats(-1, 2, width=32) | st.sampled_from(ODD))
@@ -43,23 +43,37 @@ def test_a_value_has_the_same_cell_alone_as_in_a_column():
     ] == whole.tolist()
 
 
-def test_edges_that_share_a_bucket_are_told_apart_and_too_many_have_no_guide():
-    close = np.linspace(0.5, 0.5 + 0.9 / BUCKETS, cutting.MOST_SHARED)
-    edges = np.sort(np.concatenate([close, np.linspace(0.0, 0.4, FEW)]))
-    assert guide(edges) is not None
-    values = np.nextafter(close.astype(np.float32), np.float32(2))
+@pytest.mark.parametrize("shared", [cutting.MOST_SHARED, cutting.MOST_SHARED + 1])
+def test_edges_that_share_a_bucket_are_told_apart(shared):
+    """By comparison where they are few, by searching where they are many: also for what is no number, in the first bucket."""
+    close = np.linspace(0.0, 0.9 / BUCKETS, shared)
+    edges = np.sort(np.concatenate([0.5 + close, np.linspace(0.0, 0.4, FEW)]))
+    assert (guide(edges).crowded is not None) == (shared > cutting.MOST_SHARED)
+    values = np.concatenate([np.nextafter((0.5 + close).astype(np.float32), np.float32(2)), ODD]).astype(np.float32)
     assert how_many_below(values, edges, guide(edges)).tolist() == by_definition(values, edges)
-    assert guide(np.sort(np.concatenate([close, close, edges]))) is None
+    at_zero = np.sort(np.concatenate([np.geomspace(1e-42, 1e-39, shared), np.linspace(0.2, 0.4, FEW)]))
+    assert how_many_below(values, at_zero, guide(at_zero)).tolist() == by_definition(values, at_zero)
+
+
+def test_few_edges_need_no_guide():
     assert guide(np.linspace(0, 1, FEW)) is None
 
 
-def test_a_guide_without_the_bucket_itself_is_caught(monkeypatch):
+def test_a_guide_without_the_bucket_itself_is_caught():
     """Were the edges of a value's own bucket forgotten, or a bucket no rising function, the first test would see it."""
     edges, values = np.linspace(0, 1, 60), np.linspace(0, 1, 997).astype(np.float32)
     found = guide(edges)
     assert how_many_below(values, edges, found._replace(own=found.own[:0])).tolist() != by_definition(values, edges)
-    monkeypatch.setattr(cutting, "bucket", lambda v: (bucket(v) * 7) % BUCKETS)
-    assert how_many_below(values, edges, found).tolist() != by_definition(values, edges)
+    wrong = found._replace(bucket=lambda values: (by_value(values) * 7) % BUCKETS)
+    assert how_many_below(values, edges, wrong).tolist() != by_definition(values, edges)
+
+
+def test_crowded_edges_near_zero_are_told_apart_by_their_bits():
+    """As those of a skewed column between wide bounds are; signed zeros and what is no number included."""
+    edges = np.geomspace(1e-6, 1.0, 200)
+    assert guide(edges).bucket is cutting.by_bits
+    values = np.concatenate([np.geomspace(1e-7, 1.1, 999), edges, ODD]).astype(np.float32)
+    assert how_many_below(values, edges, guide(edges)).tolist() == by_definition(values, edges)
 
 
 @pytest.mark.parametrize("edges", [np.zeros(0), np.full(30, 0.5)])

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
@@ -29,7 +28,7 @@ from understudy.audit.inside import Dealt, deal, losses, teachers_in, used, watc
 from understudy.conversation import Generator, State
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.fit import Progress, first_state, open_conversation, public_key, talk
+from understudy.fit import Progress, first_state, open_conversation, public_keys, talk
 from understudy.methods.registry import check_names
 from understudy.methods.registry import method as method_called
 from understudy.private import Conversation, Curator, Mechanism, PrivateTable, SecureNoise
@@ -128,7 +127,7 @@ def trace(
 
     conversation = Watched(opening.purpose, mechanism, dealt.data, dealt.held, ledger, noise)
     conversation.look = look
-    key_init, key_rounds = jax.random.split(public_key(secrets.randbits(32) if seed is None else seed))
+    key_init, key_rounds = public_keys(secrets.randbits(32) if seed is None else seed)
     state = first_state(opening.generator, key_init, opening.hints)
     talk(opening, conversation, state, key_rounds, told=lambda done, _: spend.note(done, conversation._held))
     whom, seen, curve, held = looks.whom, looks.seen, looks.curve, conversation._held

@@ -55,12 +55,13 @@ class Block:
 class ReadBlock(Block):
     """Rows as they were read, encoded when they are asked for: a question about cells needs no row as a whole."""
 
-    __slots__ = ("_codec", "_only", "_read", "_whole")
+    __slots__ = ("_codec", "_known", "_only", "_read", "_whole")
 
     def __init__(self, read: Rows, codec: Codec, units: Array | None, only: frozenset[str] | None = None) -> None:
         """`only`: the columns that were read; the places of others are 0."""
         self._read, self._codec, self._only = read, codec, only
         self._whole: Array | None = None
+        self._known: dict[int, Array] = {}
         self.classes, self.units = codec.encode_classes(read), units
 
     @property
@@ -71,8 +72,10 @@ class ReadBlock(Block):
         return self._whole
 
     def place(self, number: int) -> Array:
-        """One number of every row, without encoding the others."""
-        return self._codec.encode_place(self._read, number)
+        """One number of every row, without encoding other columns; the flags beside a number are known with it."""
+        if number not in self._known:
+            self._known |= self._codec.encode_places(self._read, number)
+        return self._known[number]
 
     def outcome(self, start: int, size: int) -> Array:
         """The same for an outcome."""
@@ -154,15 +157,14 @@ def _cuts(step: maps.Cuts, block: Block, of: Applied) -> Array:
         cell = found[:, j]
         cell[:] = how_many_below(values, edges, known)
         if step.lowest:
-            cell[values <= 0.0] = 0
+            np.copyto(cell, 0, where=values <= 0.0)
         if missing >= 0:
-            cell[block.place(int(missing)) > 0.5] = -1
-            for code in range(step.codes[j] if step.codes else 0):
-                cell[block.place(int(missing) + 1 + code) > 0.5] = -2 - code
+            for flag in range(1 + (step.codes[j] if step.codes else 0)):
+                np.copyto(cell, -1 - flag, where=block.place(int(missing) + flag) > 0.5)
     return found
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1024)  # a step for each column of a wide table
 def guides(step: maps.Cuts) -> tuple[Guide | None, ...]:
     """What makes cutting quick, once for all blocks."""
     return tuple(guide(edges) for edges in step.edges)
@@ -181,12 +183,14 @@ def _look_up(step: maps.LookUp, block: Block, of: Applied) -> Array:
         raise RuntimeError("a look-up needs a table of numbers for every cell")
     whole = all(table.dtype.kind == "i" for table in step.tables)
     found = np.empty(cells.shape, np.int32 if whole else np.float64, order="F")
+    below = (
+        step.absent,
+        *step.others[::-1],
+        step.absent,
+    )  # of cells ..., -3, -2, -1; beyond the codes nothing is known
     for j, table in enumerate(step.tables):  # every place is written: what stood in memory may be somebody's row
-        cell = cells[:, j]
-        found[:, j] = table[np.clip(cell, 0, len(table) - 1)] if len(table) else step.absent
-        found[cell < 0, j] = step.absent
-        for code, value in enumerate(step.others):
-            found[cell == -2 - code, j] = value
+        known = np.concatenate([below, table if len(table) else below[:1]]).astype(found.dtype)
+        known.take(np.add(cells[:, j], len(below), dtype=np.intp), mode="clip", out=found[:, j])
     return found
 
 

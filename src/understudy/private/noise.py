@@ -14,6 +14,7 @@ stamped "noise was seeded: void" in its certificate.
 import secrets
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -27,11 +28,12 @@ LARGEST_SCALE = 2.0**57  # noise beyond 64 times it, where 64-bit integers end, 
 
 @cache
 def opendp() -> Any:
-    """OpenDP, loaded when noise is first drawn: workers that add up never draw any, and it takes longest of all to load."""
-    import opendp.prelude
+    """The parts of OpenDP that are used, loaded when noise is first drawn: workers that add up never draw any, and its prelude
+    loads polars and scikit-learn."""
+    from opendp import domains, measurements, measures, metrics, mod
 
-    opendp.prelude.enable_features("contrib")
-    return opendp.prelude
+    mod.enable_features("contrib")
+    return SimpleNamespace(m=measurements, domains=domains, measures=measures, metrics=metrics)
 
 
 @runtime_checkable
@@ -67,11 +69,11 @@ class SecureNoise:
         if size == 0:
             return np.zeros(shape, np.int64)
         dp = opendp()
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
+        domain = dp.domains.vector_domain(dp.domains.atom_domain(T="i64"))
         if kind == "gaussian":
-            sampler = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
+            sampler = dp.m.make_gaussian(domain, dp.metrics.l2_distance(T="f64"), scale=float(scale))
         else:
-            sampler = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+            sampler = dp.m.make_laplace(domain, dp.metrics.l1_distance(T="i64"), scale=float(scale))
         # Noise added to a public vector of zeros: the sampler is used for its bits, the data stay in the curator.
         return np.asarray(sampler([0] * size), dtype=np.int64).reshape(shape)
 

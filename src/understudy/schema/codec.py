@@ -166,12 +166,12 @@ class Codec:
             flush()
             return Encoded(rows, self.encode_classes(block))
 
-    def encode_place(self, block: Rows, place: int) -> np.ndarray:
-        """One place of every row, as `encode_rows` has it."""
+    def encode_places(self, block: Rows, place: int) -> dict[int, np.ndarray]:
+        """One place of every row, as `encode_rows` has it, and others of its column that are found with it."""
         column, offset = self._owners[place]
         if column is not None and (parts := _encode(block, column)) is not None:
-            return parts[offset]
-        return np.ascontiguousarray(self.encode_rows(block, self.columns_of([place])).rows[:, place])
+            return dict(enumerate(parts, place - offset))
+        return {place: np.ascontiguousarray(self.encode_rows(block, self.columns_of([place])).rows[:, place])}
 
     def encode_outcome(self, block: Rows, start: int) -> np.ndarray:
         """Which place of the one-hot block at `start` is 1, row by row."""
@@ -306,9 +306,12 @@ def _encode(block: Rows, column: Column) -> list[np.ndarray] | None:
     else:
         values = block.numbers(column)
         null = np.isnan(values)
-        scaled = ((np.clip(values, lower, upper) - lower) * (1.0 / (upper - lower))).astype(np.float32)
+        inside = np.clip(values, lower, upper)
+        inside -= lower
+        inside *= 1.0 / (upper - lower)
+        scaled = inside.astype(np.float32)
         np.clip(scaled, 0.0, 1.0, out=scaled)
-    scaled[null] = 0.5
+    np.copyto(scaled, 0.5, where=null)
     if not column.codes:
         return [scaled, null.astype(np.float32)] if column.missing else [scaled]
     special = block.specials(column)

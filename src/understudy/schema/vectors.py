@@ -52,9 +52,20 @@ def plain(cells: Cells) -> Cells:
     if isinstance(cells, Coded):
         return Coded(cells.codes, plain(cells.values)).used()
     if pa.types.is_dictionary(cells.type):
-        codes = pc.fill_null(cells.indices.cast(pa.int64()), -1).to_numpy()
-        return plain(Coded(codes, cells.dictionary))
+        return plain(Coded(_codes(cells.indices), cells.dictionary))
     return _valid_text(cells) if is_text(cells.type) else cells
+
+
+def _codes(indices: pa.Array) -> np.ndarray:
+    """-1 where there is none."""
+    if not indices.null_count:
+        return np.asarray(indices.to_numpy())
+    return np.asarray(pc.fill_null(indices.cast(pa.int64()), -1).to_numpy())
+
+
+def _spread(values: np.ndarray, missing: float | int, codes: np.ndarray) -> np.ndarray:
+    """What was found for the different values, cell by cell."""
+    return np.append(values, values.dtype.type(missing)).take(codes)
 
 
 def _objects_as_text(cells: list[Any]) -> Cells:
@@ -129,7 +140,7 @@ def nulls(cells: Cells) -> np.ndarray:
     if isinstance(cells, list):
         return np.fromiter(map(one.missing, cells), bool, len(cells))
     if isinstance(cells, Coded):
-        return np.asarray(np.append(nulls(cells.values), True)[cells.codes])
+        return _spread(nulls(cells.values), True, cells.codes)
     return np.asarray(cells.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
 
 
@@ -140,7 +151,7 @@ def numbers(cells: Cells, decimal: str = ".") -> np.ndarray:
     if isinstance(cells, list):
         return np.fromiter((one.number(cell, decimal) for cell in cells), np.float64, len(cells))
     if isinstance(cells, Coded):
-        return np.asarray(np.append(numbers(cells.values, decimal), np.nan)[cells.codes])
+        return _spread(numbers(cells.values, decimal), np.nan, cells.codes)
     kind = cells.type
     if is_text(kind):
         return _text_numbers(cells if decimal == "." else _pointed(cells))
@@ -191,7 +202,7 @@ def moments(cells: Cells, form: str | None = None) -> np.ndarray:
     if isinstance(cells, list):
         return np.fromiter((one.moment(cell, form) for cell in cells), np.float64, len(cells))
     if isinstance(cells, Coded):
-        return np.asarray(np.append(moments(cells.values, form), np.nan)[cells.codes])
+        return _spread(moments(cells.values, form), np.nan, cells.codes)
     if is_text(cells.type):
         return _text_moments(cells) if form is None else _formed(cells, form)
     if family_of(cells.type) != "datetime":
@@ -226,7 +237,7 @@ def _formed(text: pa.Array, form: str) -> np.ndarray:
     """The definition once for each different text: dates repeat."""
     coded = text.dictionary_encode()
     found = [one.moment(cell, form) for cell in coded.dictionary.to_pylist()]
-    return np.asarray(np.append(np.asarray(found, np.float64), np.nan)[pc.fill_null(coded.indices, -1).to_numpy()])
+    return _spread(np.asarray(found, np.float64), np.nan, _codes(coded.indices))
 
 
 def _bytes(text: pa.Array, places: np.ndarray, size: int) -> np.ndarray:
@@ -300,7 +311,7 @@ def _by_value(cells: pa.Array, definition: Callable[[Any], str | None]) -> pa.Ar
     if family_of(cells.type) in ("other", "pixels", "nothing"):
         return pa.array([definition(cell) for cell in objects(cells)], pa.large_string())
     coded = cells.dictionary_encode()
-    codes = pc.fill_null(coded.indices, -1).to_numpy()
+    codes = _codes(coded.indices)
     return _dictionary(codes, pa.array([definition(cell) for cell in objects(coded.dictionary)], pa.large_string()))
 
 
@@ -317,10 +328,11 @@ def _dictionary(codes: np.ndarray, texts: pa.Array) -> pa.DictionaryArray:
 def positions(cells: Cells, family: str, wanted: list[str], missing: int, unknown: int) -> np.ndarray:
     """`places` of the keys of every cell; of repeated cells only the different ones are looked up."""
     cells = plain(cells)
+    if isinstance(cells, pa.Array) and pa.types.is_boolean(cells.type):
+        found = places(keys(pa.array([False, True]), family), wanted, missing, unknown)
+        return _spread(found, missing, _codes(cells.cast(pa.uint8())))
     if isinstance(cells, Coded):
-        return np.asarray(
-            np.append(positions(cells.values, family, wanted, missing, unknown), np.int32(missing))[cells.codes]
-        )
+        return _spread(positions(cells.values, family, wanted, missing, unknown), missing, cells.codes)
     return places(keys(cells, family), wanted, missing, unknown)
 
 
@@ -330,8 +342,7 @@ def places(texts: pa.Array, wanted: list[str], missing: int, unknown: int) -> np
     index = pc.index_in(values, value_set=pa.array(wanted, values.type))
     found = pc.fill_null(index, unknown).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     if values is not texts:
-        codes = pc.fill_null(texts.indices, -1).to_numpy(zero_copy_only=False)
-        return np.asarray(np.append(found, np.int32(missing))[codes])
+        return _spread(found, missing, _codes(texts.indices))
     if texts.null_count:
         found = np.where(texts.is_null().to_numpy(zero_copy_only=False), np.int32(missing), found)
     return np.asarray(found)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.private.answers.counts import Exact, cell_numbers, count_block, nothing
+from understudy.private.answers.counts import Exact, count_block, nothing
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import IntArray, NoiseSource, opendp
 from understudy.questions import MarginalChoice
@@ -22,7 +22,7 @@ def start(question: MarginalChoice, width: int) -> Exact:
 
 def add(question: MarginalChoice, total: Exact, block: Block) -> None:
     """Add the rows of one block."""
-    count_block(cell_numbers(apply(question.cells, block), question.sizes), question.sizes, total)
+    count_block(apply(question.cells, block), question.sizes, total)
 
 
 def release(question: MarginalChoice, total: Exact, noise: NoiseSource) -> int:
@@ -44,7 +44,7 @@ def noisy_max(scores: Sequence[int], scale: float, noise: NoiseSource) -> int:
         gumbel = np.random.default_rng(seed).gumbel(0.0, scale, len(scores))
         return int(np.argmax(np.asarray(scores, np.float64) + gumbel))
     dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.linf_distance(T="i64")
     # With zero-concentrated divergence as its measure OpenDP's noisy max is the Gumbel one: the exponential mechanism.
-    choose = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    choose = dp.m.make_noisy_max(*space, dp.measures.zero_concentrated_divergence(), scale=scale)
     return int(choose([int(value) for value in scores]))

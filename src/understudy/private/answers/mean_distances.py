@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.private.answers.counts import Exact, cell_numbers, count_block, nothing, unit_shares
+from understudy.private.answers.counts import Exact, count_block, nothing, unit_shares
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import NoiseSource
 from understudy.questions import MeanDistances
@@ -19,7 +19,7 @@ def start(question: MeanDistances, width: int) -> Exact:
 def add(question: MeanDistances, total: Exact, block: Block) -> None:
     """Add the rows of one block."""
     weights = unit_shares(block, question.grid) if question.grid > 1 else None
-    count_block(cell_numbers(apply(question.cells, block), question.sizes), question.sizes, total, weights)
+    count_block(apply(question.cells, block), question.sizes, total, weights)
 
 
 def release(question: MeanDistances, total: Exact, noise: NoiseSource) -> list[Any]:
