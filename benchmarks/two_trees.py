@@ -26,8 +26,9 @@ import pandas as pd, understudy as us
 folder, method, epsilon, rows, options = sys.argv[1:6]
 schema = us.Schema.load(f"{folder}/schema.yaml")
 train = pd.read_parquet(f"{folder}/train.parquet")
+recipe = us.method(method)(epsilon=float(epsilon), seed=0, **json.loads(options))
 started, used = time.monotonic(), time.process_time()
-model = us.method(method)(epsilon=float(epsilon), seed=0, **json.loads(options)).fit(train, schema)
+model = recipe.fit(train, schema)
 seconds, processor = time.monotonic() - started, time.process_time() - used
 model.sample(int(rows), seed=0).to_parquet(f"{folder}/fake.parquet")
 print(json.dumps({"seconds": seconds, "processor_seconds": processor}))

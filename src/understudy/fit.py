@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
@@ -360,8 +361,9 @@ def public_key(seed: int) -> PRNGKeyArray:
 
 def public_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
     """One for first weights and one for rounds, by NumPy: to split a key JAX compiles longer than some methods fit."""
-    init, rounds = sequence(seed).generate_state(8, np.uint32).reshape(2, 4)
-    return jax.random.wrap_key_data(init, impl="rbg"), jax.random.wrap_key_data(rounds, impl="rbg")
+    bits = sequence(seed).generate_state(8, np.uint32)
+    init, rounds = (jax.random.wrap_key_data(jnp.asarray(half), impl="rbg") for half in (bits[:4], bits[4:]))
+    return init, rounds
 
 
 def strongly_typed(state: object) -> Any:

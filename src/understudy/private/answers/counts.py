@@ -71,7 +71,7 @@ def count_block(cells: np.ndarray, sizes: Sequence[int], total: Exact, weights: 
 
 def cell_numbers(cells: np.ndarray, size: int) -> np.ndarray:
     """One valid cell per row whatever the map returned, counted from 1; 0 where it is missing."""
-    return np.add(np.clip(cells, -1, size - 2), 1, dtype=np.intp).astype(code_type(size))
+    return np.asarray(np.add(np.clip(cells, -1, size - 2), 1, dtype=np.intp).astype(code_type(size)))
 
 
 def code_type(cells: int) -> type[np.unsignedinteger[Any]] | type[np.intp]:
@@ -92,8 +92,9 @@ def fused(before: np.ndarray | None, last: np.ndarray, cells: int, size: int) ->
     """The same with one node more, which makes `cells` combinations."""
     if before is None:
         return last
-    number = np.multiply(before, size, dtype=code_type(cells))
-    return np.add(number, last, out=number)
+    number: np.ndarray = np.multiply(before, size, dtype=code_type(cells))
+    np.add(number, last, out=number)
+    return number
 
 
 @lru_cache(maxsize=64)
