@@ -43,7 +43,7 @@ def measured(synthetic: pd.DataFrame, train: pd.DataFrame, others: pd.DataFrame,
     """The share of dependence that was kept, and the measures it is made of."""
     found = whole_table(train, synthetic, schema, held_out=others)
     assert found is not None
-    figures = {one.name: one.synthetic.mean for one in found.measures}
+    figures = {one.name: one.value.mean for one in found.measures}
     kept = whole_kept(EVERYTHING, figures, {one.name: one.independent for one in found.measures})
     return {"kept": float(kept or 0.0)} | {name: value for name, value in figures.items() if value is not None}
 

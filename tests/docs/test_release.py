@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -35,3 +36,13 @@ def test_the_container_has_no_root():
     text = (ROOT / "release" / "Containerfile").read_text("utf-8")
     assert text.index("USER understudy") < text.index("ENTRYPOINT")
     assert all((ROOT / name).exists() for name in re.findall(r"requirements/\S+\.txt", text))
+
+
+def test_the_source_archive_has_every_folder_that_the_tests_import():
+    """`tools` was left out: the second program did not reach those who only have the archive, and its tests failed there."""
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["sdist"][
+        "include"
+    ]
+    tracked = {one.name for one in ROOT.iterdir() if one.is_dir() and any(one.glob("*.py"))}
+    assert tracked <= set(packed) | {"docs", "build", "dist"}, tracked
+    assert "tools" in packed
