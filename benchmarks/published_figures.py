@@ -30,7 +30,7 @@ from understudy.audit.estimates import Errors, clopper_pearson, gaussian_bound
 from understudy.private import Curator, PrivateTable, SecureNoise
 from understudy.private.answers import ANSWERS
 from understudy.private.mapping import Block
-from understudy.published import intervals, run
+from understudy.published import intervals, run, unseen
 from understudy.published.measures import Reference, ask
 from understudy.questions import Counts, MeanDistances
 
@@ -62,15 +62,19 @@ class Setting:
         ledger = Ledger(announced, None)
         curator = Curator(table, self.schema, ledger, SecureNoise())
         curator.adopt(self.codec)
-        people, measured = run.ask_distances(curator, self.asked, [self.candidate], announced, 1)
+        people, left_out = run.ask_people(curator, self.asked, [self.candidate], announced, 1)
+        measured = run.ask_distances(curator, self.asked, [self.candidate], announced, 1, people)
         scored = run.ask_scores(curator, self.codec, [self.candidate], announced, 1)
-        return people, measured[0], scored[0]
+        return people.figure, (*measured[0], left_out[0]), scored[0]
 
     def exact(self, people: float) -> dict[str, float]:
         """The figures without noise, for the stand-in's reference that so many people asked for."""
         reference = Reference.of(self.asked, self.codes, round(max(people, 1.0)))
         codes = run.carry(self.asked.step, *self.real)
-        return {measure: reference.value(measure, codes) for measure in self.asked.measures}
+        missed = run.carry(unseen.unseen(self.asked, self.codes), *self.real)
+        return {measure: reference.value(measure, codes) for measure in self.asked.measures} | {
+            "unseen": float(missed.mean())
+        }
 
     def exact_area(self) -> float:
         """Mean AUROC of binned scores."""
@@ -120,11 +124,12 @@ def questions(setting: Setting, epsilon: float, people: float) -> list[Any]:
     class Noted:
         def ask(self, purpose: str, question: Any) -> Any:
             found.append(question)
-            value = [np.asarray([people])] if purpose == run.PEOPLE else empty(question)
+            value = [np.asarray([people]), np.ones(2)] if purpose == run.PEOPLE else empty(question)
             return type("Release", (), {"value": value})
 
     announced = run.plan(setting.schema, Budget(epsilon, DELTA))
-    run.ask_distances(Noted(), setting.asked, [setting.candidate], announced, 1)  # type: ignore[arg-type]
+    about, _ = run.ask_people(Noted(), setting.asked, [setting.candidate], announced, 1)  # type: ignore[arg-type]
+    run.ask_distances(Noted(), setting.asked, [setting.candidate], announced, 1, about)  # type: ignore[arg-type]
     run.ask_scores(Noted(), setting.codec, [setting.candidate], announced, 1)  # type: ignore[arg-type]
     return found
 

@@ -137,9 +137,9 @@ def test_intervals_of_auroc_and_calibration_hold_the_figure_at_their_rate():
     random = np.random.default_rng(1)
     one = np.asarray([np.linspace(300, 20, 8), np.linspace(20, 300, 8)])
     exact, held, shares = float(np.mean([intervals.area(one[1], one[0])] * 2)), [], []
-    for seed in range(400):
+    for _ in range(400):
         noisy = [one + 15 * random.standard_normal(one.shape) for _ in range(2)]
-        found = intervals.auroc(noisy, [1, 1], 15.0, seed)
+        found = intervals.auroc(noisy, [1, 1], 15.0)
         held.append(found.low <= exact <= found.high)
         bars = intervals.calibration(noisy[0], 1, 15.0, [0.5] * 8)
         true = one[1] / one.sum(axis=0)

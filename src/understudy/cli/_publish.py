@@ -102,13 +102,18 @@ def lines(found: "Published", files: Sequence[Any], alone: bool) -> list[str]:
     for one in found.stand_ins:
         said += ["", f"{one.name:<28}{'distance':>10}{'95 % interval':>20}{'as the stand-in':>18}"]
         said += [f"  {TITLES[figure.name]:<26}{row(figure)}" for figure in one.measures]
+        if one.unseen is not None:
+            said.append(f"  {'people left out':<26}{row(one.unseen)}")
+        if one.k_marginal is not None:
+            said.append(f"  {'k-marginal (of 1000)':<26}{row(one.k_marginal, 0)}")
         if one.auroc is not None:
             said.append(f"  {f'AUROC of {len(one.models)} models':<26}{row(one.auroc)}")
         said += [
             f"  {f'predicted {bar.predicted:.2f}, observed':<26}{bar.observed:>10.3f}{f'{bar.low:.3f} to {bar.high:.3f}':>20}"
             for bar in one.calibration
         ]
-    said += ["", "as the stand-in: what people drawn from the stand-in itself would give", ""]
+    said += ["", "as the stand-in: what people drawn from the stand-in itself would give"]
+    said += ["people left out: they have a pair of values that no row of the stand-in has", ""]
     return [
         *said,
         *(f"- {line}" for line in [*found.lines(), *([NO_ACCOUNT] if alone else [])]),
@@ -116,7 +121,8 @@ def lines(found: "Published", files: Sequence[Any], alone: bool) -> list[str]:
     ]
 
 
-def row(figure: "Figure") -> str:
+def row(figure: "Figure", digits: int = 4) -> str:
     """Value, interval and floor in columns."""
-    floor = "" if figure.floor is None else f"{figure.floor:.4f}"
-    return f"{figure.value:>10.4f}{f'{figure.low:.4f} to {figure.high:.4f}':>20}{floor:>18}"
+    floor = "" if figure.floor is None else f"{figure.floor:.{digits}f}"
+    interval = f"{figure.low:.{digits}f} to {figure.high:.{digits}f}"
+    return f"{figure.value:>10.{digits}f}{interval:>20}{floor:>18}"

@@ -4,8 +4,8 @@
 
 Three Gaussian answers about the people of one table, the training people or, better, others:
 
-    people             how many there are
-    mean distances     means over columns, pairs, triples, associations and counting queries
+    people             how many there are, and how many have a pair of values that the stand-in has not
+    mean distances     means over columns, pairs, triples (NIST's k-marginal), associations and counting queries
     score tables       class by binned score of models that learned from the stand-in: AUROC and calibration
 
 Everything else is public: bins, models, queries and reference rows come from the schema and the stand-in. Several stand-ins
@@ -15,6 +15,7 @@ Read in this order:
 
     run.py         the plan, the account, the three questions
     measures.py    what marginals are compared with
+    unseen.py      people whom a stand-in leaves out
     judges.py      models that learned from the stand-in, as row maps
     intervals.py   figures and their intervals from what was released
     result.py      what may be published

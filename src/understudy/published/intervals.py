@@ -11,12 +11,18 @@ of |Z + h| <= t falls with |h|, so it is at least that of |Z + N - N'| <= t, a n
 
     A = sum_b pos_b (sum_{c < b} neg_c + neg_b / 2) / (sum pos sum neg),
 
-the area of the binned score. Noise in pos and neg is independent, so the numerator has no bias. The mean over models gets the
-interval of its standard deviation under redrawn noise around the released tables.
+the area of the binned score. With p, n the counts without noise, x, y their noise of deviations s_x, s_y, and the matrix
+W = [c < b] + [c = b] / 2 - A at the true A, p' W n = 0 and
 
-**Calibration.** The share R = pos / (pos + neg) of a bin is in the interval if (1 - R) pos - R neg, whose expectation is 0 and
-whose noise has deviation s sqrt(R^2 + (1 - R)^2), is within 1.96 of them (Fieller): exact for normal noise, and all of
-[0, 1] where the bin drowns in it.
+    pos' W neg = x' W n + p' W y + x' W y        has mean 0 and variance  s_x^2 |W n|^2 + s_y^2 |W' p|^2 + s_x^2 s_y^2 |W|^2,
+
+so that A is off by pos' W neg / (sum pos sum neg). With the released counts for n and p the first two terms are too large by the
+third each: s_x^2 |W neg|^2 + s_y^2 |W' pos|^2 - s_x^2 s_y^2 |W|^2 has the right mean (and never less than the third term is
+taken). Tables of models have independent noise: the variance of the mean over K of them is the sum over K^2.
+
+**Shares** (calibration; people whom a stand-in leaves out). The share R = pos / (pos + neg) of a bin is in the interval if
+(1 - R) pos - R neg, whose expectation is 0 and whose noise has deviation s sqrt(R^2 + (1 - R)^2), is within 1.96 of them
+(Fieller): exact for normal noise, and all of [0, 1] where the bin drowns in it.
 
 **How many people?** `people_needed` says from how many on intervals of mean distances have a given half width.
 """
@@ -32,8 +38,8 @@ from understudy.published.result import CalibrationBin, Figure
 
 LEVEL = 0.95
 Z = 1.959964
-SHARES = {"people": 0.1, "mean distances": 0.5, "score tables": 0.4}  # of the squared privacy loss
-REDRAWS = 400
+SHARES = {"people": 0.15, "mean distances": 0.5, "score tables": 0.35}  # of the squared privacy loss
+NUMBER = 2.0 / 3.0  # of the part of "people": how many there are; the rest: how many are unseen
 DROWNED = 5.0  # a class with fewer people than so many deviations of its noise has no AUROC
 GRID = np.linspace(0.0, 1.0, 1001)
 
@@ -52,7 +58,7 @@ def people_needed(
     """From how many people on the intervals of mean distances are at most `half_width` to either side."""
     noise = scales(Budget(epsilon, delta), scored)
     deviation = noise["mean distances"] * math.sqrt(5 * stand_ins)
-    return math.ceil(Z * math.hypot(deviation, noise["people"]) / (2.0 * half_width))
+    return math.ceil(Z * math.hypot(deviation, noise["people"] / math.sqrt(NUMBER)) / (2.0 * half_width))
 
 
 def number_of(released: float, deviation: float) -> Figure:
@@ -85,35 +91,62 @@ def area(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
     return np.asarray((positive * below).sum(axis=-1) / whole)
 
 
-def auroc(tables: Sequence[np.ndarray], judged: Sequence[int], deviation: float, seed: int = 0) -> Figure:
+def auroc(tables: Sequence[np.ndarray], judged: Sequence[int], deviation: float) -> Figure:
     """Mean AUROC over tables [classes, bins], each of one model and the class that it is judged for."""
-    random, found, drawn = np.random.default_rng(seed), [], []
+    found, variances = [], []
     for table, number in zip(tables, judged, strict=True):
         table = np.asarray(table, float)
-        noisy = table + deviation * random.standard_normal((REDRAWS, *table.shape))
-        if min(table[number].sum(), table.sum() - table[number].sum()) < DROWNED * deviation * math.sqrt(table.size):
+        positive, negative = table[number], table.sum(axis=0) - table[number]
+        if min(positive.sum(), negative.sum()) < DROWNED * deviation * math.sqrt(table.size):
             return Figure(name="auroc", value=0.5, low=0.0, high=1.0)
-        found.append(area(table[number], table.sum(axis=0) - table[number]))
-        drawn.append(area(noisy[:, number], noisy.sum(axis=1) - noisy[:, number]))
-    value, half = float(np.mean(found)), Z * float(np.mean(drawn, axis=0).std(ddof=1))
+        found.append(float(area(positive, negative)))
+        variances.append(area_variance(positive, negative, deviation, deviation * math.sqrt(len(table) - 1)))
+    value, half = float(np.mean(found)), Z * math.sqrt(sum(variances)) / len(found)
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in (value - half, value + half))
     return Figure(name="auroc", value=float(np.clip(value, 0.0, 1.0)), low=low, high=high)
+
+
+def area_variance(positive: np.ndarray, negative: np.ndarray, own: float, others: float) -> float:
+    """Of the area of noisy counts whose noise has the deviations `own` and `others`."""
+    bins = len(positive)
+    ranks = np.tril(np.ones((bins, bins))) - 0.5 * np.eye(bins)  # row b, column c: 1 for c < b, 1/2 for c = b
+    weights = ranks - float(area(positive, negative))
+    both = (own * others) ** 2 * float((weights**2).sum())
+    single = own**2 * float(((weights @ negative) ** 2).sum()) + others**2 * float(((positive @ weights) ** 2).sum())
+    return max(single - both, both) / float(positive.sum() * negative.sum()) ** 2
+
+
+def share(own: float, rest: float, deviation: float, others: int = 1) -> tuple[float, float, float]:
+    """own / (own + rest) and its interval; the noise of `rest` is that of so many counts together."""
+    off = np.abs((1.0 - GRID) * own - GRID * rest)
+    kept = GRID[off <= Z * deviation * np.sqrt(others * GRID**2 + (1.0 - GRID) ** 2)]
+    value = float(np.clip(own / (own + rest), 0.0, 1.0)) if own + rest > 0.0 else 0.5
+    if len(kept) == 0:
+        return value, 0.0, 1.0
+    return value, max(float(kept.min() - GRID[1]), 0.0), min(float(kept.max() + GRID[1]), 1.0)  # outwards on the grid
 
 
 def calibration(
     table: np.ndarray, positive: int, deviation: float, predicted: Sequence[float]
 ) -> tuple[CalibrationBin, ...]:
     """The share of the positive class in every bin of a table [classes, bins]."""
-    found = []
     table = np.asarray(table, float)
-    others = len(table) - 1  # their noise adds up
-    for said, own, rest in zip(predicted, table[positive], table.sum(axis=0) - table[positive], strict=True):
-        off = np.abs((1.0 - GRID) * own - GRID * rest)
-        kept = GRID[off <= Z * deviation * np.sqrt(others * GRID**2 + (1.0 - GRID) ** 2)]
-        observed = float(np.clip(own / (own + rest), 0.0, 1.0)) if own + rest > 0.0 else 0.5
-        ends = (
-            (kept.min() - GRID[1], kept.max() + GRID[1]) if len(kept) else (0.0, 1.0)
-        )  # outwards to the next of the grid
-        low, high = (float(np.clip(end, 0.0, 1.0)) for end in ends)
-        found.append(CalibrationBin(predicted=float(said), observed=observed, low=low, high=high))
-    return tuple(found)
+    each = zip(predicted, table[positive], table.sum(axis=0) - table[positive], strict=True)
+    found = [(said, *share(own, rest, deviation, len(table) - 1)) for said, own, rest in each]
+    return tuple(CalibrationBin(predicted=float(said), observed=o, low=low, high=high) for said, o, low, high in found)
+
+
+def left_out(table: np.ndarray, deviation: float, floor: float) -> Figure:
+    """The share of people with a pair of values that the stand-in has not, from [seen, unseen]."""
+    value, low, high = share(float(table[1]), float(table[0]), deviation)
+    return Figure(name="unseen", value=value, low=low, high=high, floor=floor)
+
+
+def k_marginal(measures: Sequence[Figure]) -> Figure | None:
+    """NIST's score 1000 (1 - mean total variation of three columns), from the distance that was released."""
+    for one in measures:
+        if one.name == "three-way":
+            value, low, high = (1000.0 * (1.0 - part) for part in (one.value, one.high, one.low))
+            floor = None if one.floor is None else 1000.0 * (1.0 - one.floor)
+            return Figure(name="k-marginal", value=value, low=low, high=high, floor=floor)
+    return None

@@ -12,7 +12,7 @@ released with noise for one row (`understudy.questions.mean_distances`).
 
 Not here: telling real from synthetic rows, and predicting other columns, need models that learn from real rows; impossible
 rows and determined pairs are found by empty cells, and one person can empty or fill a cell that holds any share of the
-stand-in. Their sensitivity is not bounded by one row.
+stand-in. Their sensitivity is not bounded by one row; of impossible rows the other side is published (`unseen.py`).
 """
 
 import itertools

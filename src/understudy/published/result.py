@@ -39,6 +39,8 @@ class StandIn:
 
     name: str
     measures: tuple[Figure, ...]
+    k_marginal: Figure | None  # NIST's score, from the distance of three columns; None: there are fewer
+    unseen: Figure | None  # share of people with a pair of values that no row of it has; None: there are no pairs
     auroc: Figure | None  # mean over models that learned from the stand-in
     models: tuple[str, ...]
     calibration: tuple[CalibrationBin, ...]

@@ -11,7 +11,7 @@ the fit pay nothing more; somebody who is in both pays for both, and that price 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dp_accounting as dpa
 import numpy as np
@@ -24,7 +24,7 @@ from understudy.errors import UsageError
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.private.mapping import Block, apply
-from understudy.published import intervals
+from understudy.published import intervals, unseen
 from understudy.published.judges import CALIBRATION_BINS, Judges, learn
 from understudy.published.measures import Asked, Reference, ask
 from understudy.published.result import Figure, Published, StandIn
@@ -52,7 +52,7 @@ def plan(schema: Schema, budget: Budget) -> Plan:
     scored = schema.label_kind in ("binary", "multiclass")
     noise = intervals.scales(budget, scored)
     details = {
-        PEOPLE: "how many there are",
+        PEOPLE: "how many there are, and how many have a pair of values that a stand-in has not",
         DISTANCES: "means over columns, pairs, triples, associations and queries",
         SCORES: "classes by binned scores of models",
     }
@@ -101,7 +101,8 @@ def publish(
     try:
         curator = Curator(table, schema, ledger, source)
         curator.adopt(codec)
-        people, measured = ask_distances(curator, asked, candidates, announced, schema.max_rows_per_unit)
+        people, left_out = ask_people(curator, asked, candidates, announced, schema.max_rows_per_unit)
+        measured = ask_distances(curator, asked, candidates, announced, schema.max_rows_per_unit, people)
         judged = ask_scores(curator, codec, candidates, announced, schema.max_rows_per_unit)
     finally:
         ledger.close()
@@ -114,10 +115,18 @@ def publish(
         delta=delta,
         unit=announced.unit,
         level=intervals.LEVEL,
-        people=people,
+        people=people.figure,
         stand_ins=tuple(
-            StandIn(name=one.name, measures=figures, auroc=scored[0], models=scored[1], calibration=scored[2])
-            for one, figures, scored in zip(candidates, measured, judged, strict=True)
+            StandIn(
+                name=one.name,
+                measures=figures,
+                k_marginal=intervals.k_marginal(figures),
+                unseen=missed,
+                auroc=scored[0],
+                models=scored[1],
+                calibration=scored[2],
+            )
+            for one, missed, figures, scored in zip(candidates, left_out, measured, judged, strict=True)
         ),
         both_epsilon=price([*fitted, *events], delta) if fitted else None,
         ledger=ledger.to_dict(),
@@ -167,16 +176,48 @@ def carry(step: Step, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return apply(step, Block(rows, classes))
 
 
-def ask_distances(
+class People(NamedTuple):
+    """How many there are, and the deviation of the noise on it."""
+
+    figure: Figure
+    deviation: float
+
+
+def ask_people(
     curator: Curator, asked: Asked, candidates: Sequence[Candidate], announced: Plan, rows_per_unit: int
-) -> tuple[Figure, list[tuple[Figure, ...]]]:
-    """How many people there are, and every stand-in's mean distances from them."""
+) -> tuple[People, list[Figure | None]]:
+    """How many people there are, and the share of them that every stand-in leaves out (`unseen`)."""
+    steps: list[Step] = [LookUp(Label(), (np.zeros(asked.cells.sizes[0], np.int64),))]
+    codes = [carry(asked.step, one.rows, one.classes) for one in candidates] if asked.pairs else []
+    steps += [unseen.unseen(asked, own) for own in codes]
+    question = Counts.of_cliques(
+        joined(*steps),
+        (1, *(2 for _ in codes)),
+        [(number,) for number in range(len(steps))],
+        announced.parameters["noise"][PEOPLE],
+        rows_per_unit,
+        share=True,
+        budgets=(intervals.NUMBER, *((1.0 - intervals.NUMBER) / len(codes) for _ in codes)),
+    )
+    (whole, *tables), (deviation, *others) = curator.ask(PEOPLE, question).value, question.deviations
+    people = People(intervals.number_of(float(whole[0]), deviation), deviation)
+    if not codes:
+        return people, [None for _ in candidates]
+    each = zip(tables, others, codes, strict=True)
+    return people, [intervals.left_out(table, noise, unseen.floor(asked, own)) for table, noise, own in each]
+
+
+def ask_distances(
+    curator: Curator,
+    asked: Asked,
+    candidates: Sequence[Candidate],
+    announced: Plan,
+    rows_per_unit: int,
+    people: People,
+) -> list[tuple[Figure, ...]]:
+    """Every stand-in's mean distances from people."""
     noise = announced.parameters["noise"]
-    classes = asked.cells.sizes[0]
-    whole = LookUp(Label(), (np.zeros(classes, np.int64),))
-    count = Counts.of_cliques(whole, (1,), [(0,)], noise[PEOPLE], rows_per_unit, share=True)
-    people = intervals.number_of(float(curator.ask(PEOPLE, count).value[0][0]), count.deviations[0])
-    about = max(people.value, 1.0)
+    about = max(people.figure.value, 1.0)
     references, floors = [], []
     for one in candidates:
         codes = carry(asked.step, one.rows, one.classes)
@@ -188,16 +229,14 @@ def ask_distances(
     groups = tuple(reference.expected(measure, about) for reference in references for measure in asked.measures)
     question = MeanDistances(asked.step, asked.sizes, groups, noise[DISTANCES], rows_per_unit, share=True)
     released = iter(curator.ask(DISTANCES, question).value.tolist())
-    found = [
+    number = people.figure.value
+    return [
         tuple(
-            intervals.distance(
-                measure, next(released), people.value, question.deviation, count.deviations[0], floor[measure]
-            )
+            intervals.distance(measure, next(released), number, question.deviation, people.deviation, floor[measure])
             for measure in asked.measures
         )
         for floor in floors
     ]
-    return people, found
 
 
 Scored = tuple[Figure | None, tuple[str, ...], tuple[Any, ...]]
