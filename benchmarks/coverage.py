@@ -14,6 +14,7 @@ Repeats are appended to the file one by one, in turns over populations and epsil
 
 import argparse
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")  # every fit compiles a sampler of its own
+
 import numpy as np
 import pandas as pd
 
+from benchmarks.fingerprint import fingerprint
 from benchmarks.store import append, read
 from understudy.infer.ask import answer, draw
 from understudy.infer.question import parse
@@ -254,6 +258,7 @@ def repeat(
                 "low": ours[0],
                 "high": ours[1],
                 "truth": exact,
+                "alone": one[0],
                 "allowance": allowance,
                 "spread": float(np.sqrt(len(naive) * one[1])),  # of what the answer is a mean of
                 "together": covers(counted, columns),
@@ -354,6 +359,7 @@ def main() -> None:
             found = repeat(POPULATIONS[name], people[name], truth[name], e, given.method)
             cell = f"{given.method} {name} {e:g} {number}"
             found_in = {"cell": cell, "method": given.method, "population": name, "epsilon": e}
+            found_in["code"] = fingerprint(given.method)
             append(given.out, found_in | {"answers": found})
     sys.stdout.write("\n".join(summary(read(given.out), given.pooled)) + "\n")
 

@@ -201,33 +201,33 @@ class Model:
         """The same block by block, as Arrow tables."""
         yield from self.conditioned().completed(given_rows(partial, self.codec.schema), self.keeper(), seed)
 
-    def redrawn(self, count: int, *, seed: int | None = None) -> "Iterator[Model]":
+    def redrawn(self, count: int, *, seed: int | None = None, source: Any = None) -> "Iterator[Model]":
         """Models that could have been fitted, had the privacy noise fallen otherwise. Post-processing: costs nothing."""
         if count < 1:
             raise UsageError(f"copies={count} must be at least 1")
-        source, random = self.redraw_source(), rng(seed)
-        return (source.copy(random) for _ in range(count))
+        own, random = source or self.redraw_source(), rng(seed)
+        return (own.copy(random) for _ in range(count))
 
     def redraw_source(self) -> Any:
-        """What draws such models, if the method can: `copy(random)`, and `resolution`: how finely it sees a column."""
-        return self.redrawer()(self)
-
-    def redrawer(self) -> Any:
-        """Its class, whose `chance` says how much of the sampling variance of rows shows between copies."""
+        """What draws such models, if the method can: `copy(random)`; `chance(rows)`, how much of the sampling variance of so many
+        rows shows between copies; and `resolution`: how finely it sees a column."""
         redraw = method(self.method).redrawn
         if not redraw:
             raise UsageError(
                 f"copies: method {self.method!r} cannot draw any: {method(self.method).not_redrawn}; fit clique-tree, mst, "
-                "aim or independent"
+                "aim, independent or mean-embedding"
             )
-        return resolve(redraw)
+        return resolve(redraw)(self)
 
-    def copies(self, count: int = 20, *, rows: int | None = None, seed: int | None = None) -> list[pd.DataFrame]:
+    def copies(
+        self, count: int = 20, *, rows: int | None = None, seed: int | None = None, source: Any = None
+    ) -> list[pd.DataFrame]:
         """Stand-ins of models that could have been fitted: they differ by privacy noise, estimation and sampling.
 
-        For `understudy.infer`, which turns answers on all of them into one answer with an interval.
+        For `understudy.infer`, which turns answers on all of them into one answer with an interval. `source`: what
+        `redraw_source` gave before.
         """
-        models = self.redrawn(count, seed=seed)
+        models = self.redrawn(count, seed=seed, source=source)
         seeds = sequence(seed).generate_state(count)
         size = self.rows if rows is None else rows
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]

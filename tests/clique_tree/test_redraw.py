@@ -79,7 +79,7 @@ def test_the_levels_of_a_column_are_found_again_from_the_artifact(source):
         assert link.possible.shape == (source.cells.sizes[link.nodes[0]], source.cells.sizes[link.nodes[1]])
 
 
-def test_rows_drawn_evenly_need_their_own_rule(model):
+def test_rows_drawn_evenly_need_their_own_rule(model, source):
     """The mutant: `combine` as for rows drawn one by one takes off sampling variance that even draws do not have."""
     drawn = [model.sample(3000, seed=seed) for seed in range(6)]
     shares = np.asarray([(rows.town == "a").mean() for rows in drawn])
@@ -88,9 +88,9 @@ def test_rows_drawn_evenly_need_their_own_rule(model):
     noisy = 0.4 + 0.012 * random.standard_normal(20)  # what noise alone does, about as much as sampling would
     right, wrong = (combine(noisy, np.full(20, 0.24 / 3000), chance=chance) for chance in (0.0, 1.0))
     assert right.variance > 1.4 * wrong.variance
-    assert Redrawn.chance == 0.0
+    assert source.chance(3000) == 0.0
     with pytest.raises(UsageError, match="chance"):
-        combine([1.0, 2.0], [1.0, 1.0], chance=2.0)
+        combine([1.0, 2.0], [1.0, 1.0], chance=-1.0)
 
 
 def test_a_single_outcome_has_less_noise_than_the_cell_that_adds_several_up(source):

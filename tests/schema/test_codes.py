@@ -18,7 +18,7 @@ from understudy.evaluate.metrics import violations
 from understudy.evaluate.table import prepare
 from understudy.fit import fit
 from understudy.infer.ask import answer, draw
-from understudy.infer.columns import mean_intervals, numbers_alone
+from understudy.infer.columns import column_intervals, numbers_alone
 from understudy.measure.cells import make_nodes
 from understudy.private import units
 from understudy.private.mapping import Block, apply
@@ -196,7 +196,7 @@ def test_codes_keep_their_share_and_can_be_asked_for(method):
         copies = draw(model, copies=2, rows=2000, seed=0)
         assert abs(answer(model, "mean(pay)", drawn=copies).lines[0].combined.estimate - 2495) < 300  # 999999 is no pay
         assert answer(model, "mean(rate) where pay > 100", drawn=copies).lines[0].combined.estimate > 0.3
-        low, high = mean_intervals(model)["pay"]
+        low, high = column_intervals(model).mean("pay")
         assert 2000 < low < high < 3000
         with pytest.raises(UsageError, match="is a code of column 'pay'"):
             answer(model, "share(pay = 999999)", drawn=copies)

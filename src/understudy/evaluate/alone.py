@@ -14,7 +14,7 @@ from understudy.evaluate import images, settings, table
 from understudy.evaluate.metrics import release
 from understudy.evaluate.result import Evaluation, Header
 from understudy.evaluate.run import frame_of, origin_of, versions_used, with_found
-from understudy.infer.columns import mean_intervals
+from understudy.infer.columns import column_intervals
 from understudy.schema import Schema
 from understudy.schema.images import spread_frame, spread_schema
 
@@ -54,4 +54,6 @@ def describe(synthetic: str | Path, schema: Schema, model: str | Path) -> Evalua
         banner=BANNER,
         files={"synthetic": origin["name"]},
     )
-    return Evaluation(header=header, release=release.describe(rows, known, public, grid, origin, mean_intervals(model)))
+    return Evaluation(
+        header=header, release=release.describe(rows, known, public, grid, origin, column_intervals(model))
+    )

@@ -30,7 +30,7 @@ from understudy.evaluate.metrics import (
     violations,
 )
 from understudy.evaluate.result import FAMILIES, Evaluation, Fidelity, Header, Utility
-from understudy.infer.columns import mean_intervals
+from understudy.infer.columns import column_intervals
 from understudy.schema import Schema
 from understudy.schema.images import spread_frame, spread_schema
 
@@ -144,7 +144,7 @@ def evaluate(
     described = steps.do(
         "synthetic table",
         lambda: release.describe(
-            prepared[0], from_synthetic, public, grid, origin, None if model is None else mean_intervals(model)
+            prepared[0], from_synthetic, public, grid, origin, None if model is None else column_intervals(model)
         ),
     )
     header = _header(

@@ -80,7 +80,7 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
     source, random = model.redraw_source(), rng(seed)
     models = [source.copy(random) for _ in range(copies)]
     frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
-    return Drawn(frames, [one.rows for one in models], source.resolution, source.chance)
+    return Drawn(frames, [one.rows for one in models], source.resolution, source.chance(size))
 
 
 def answer(

@@ -1,41 +1,91 @@
-"""Intervals of what a report says about single columns: the mean of every number, from copies of the stand-in.
+"""Intervals of what a report says about single columns, from copies of the stand-in: means, quantiles, shares.
 
 A model whose method cannot draw copies has none; a report then shows its numbers without intervals.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from understudy.artifact import Model, load
 from understudy.infer.question import number_codes
-from understudy.infer.rules import combine
-from understudy.infer.run import mean
+from understudy.infer.rules import combine, widened
+from understudy.infer.run import mean, proportion, quantile
 from understudy.methods.registry import method
 from understudy.released import fitted_tables
 from understudy.schema import Schema
 
 COPIES, MOST_ROWS = 10, 20_000
+Interval = tuple[float, float]
+NUMBERS = ("integer", "continuous")
 
 
-def mean_intervals(model: Model | str | Path, *, seed: int = 0) -> Mapping[str, tuple[float, float]]:
-    """95 % interval of the mean of each numeric column in the population, by name: privacy noise and sampling."""
+class ColumnIntervals:
+    """95 % intervals about the population: privacy noise and sampling. None where some copy has no answer."""
+
+    def __init__(self, fitted: Model, seed: int = 0) -> None:
+        source, rows = fitted.redraw_source(), min(fitted.rows, MOST_ROWS)
+        self.drawn = fitted.copies(COPIES, rows=rows, seed=seed, source=source)
+        self.frames = [numbers_alone(frame, fitted.schema) for frame in self.drawn]
+        self.kinds = {column.name: column.kind for column in fitted.resolved.columns}
+        self.ratio, self.chance = fitted.schema.max_rows_per_unit * rows / fitted.rows, source.chance(rows)
+        self.resolution = source.resolution
+
+    def mean(self, name: str) -> Interval | None:
+        """Of a number."""
+        return self._of(name, mean) if self.kinds.get(name) in NUMBERS else None
+
+    def quantile(self, name: str, share: float) -> Interval | None:
+        """Of a number, not its ends; within a released interval all values are alike, and half of one is added."""
+        if self.kinds.get(name) not in NUMBERS or not 0.0 < share < 1.0:
+            return None
+        return self._of(name, lambda own: quantile(own, share), finest=True)
+
+    def share(self, name: str, value: str) -> Interval | None:
+        """Of the rows with a value that have this one."""
+        return self._of(name, lambda own: proportion((own.astype(str) == value)[own.notna()]))
+
+    def between(self, name: str, edges: Sequence[float]) -> tuple[Interval | None, ...]:
+        """Of the rows with a number that lie in each range; the last one has both its ends."""
+
+        def inside(place: int) -> Callable[[pd.Series], tuple[float, float]]:
+            last = np.less_equal if place == len(edges) - 2 else np.less
+            return lambda own: proportion((own >= edges[place]) & last(own, edges[place + 1]))
+
+        known = self.kinds.get(name) in NUMBERS
+        return tuple(self._of(name, inside(place), number=True) if known else None for place in range(len(edges) - 1))
+
+    def missing(self, name: str) -> Interval | None:
+        """Share of rows without a value; a code is one."""
+        return self._of(name, lambda own: proportion(own.isna()), coded=True)
+
+    def _of(
+        self,
+        name: str,
+        function: Callable[[pd.Series], tuple[float, float]],
+        *,
+        number: bool = False,
+        finest: bool = False,
+        coded: bool = False,
+    ) -> Interval | None:
+        each = [frame[name] for frame in (self.drawn if coded else self.frames) if name in frame]
+        each = [function(own.dropna().astype(float) if number else own) for own in each]
+        if not each or not np.isfinite(each).all():
+            return None
+        found = combine(*zip(*each, strict=True), ratio=self.ratio, chance=self.chance)
+        if finest:
+            found = widened(found, 0.5 * self.resolution.interval(name, found.estimate))
+        return (found.low, found.high)
+
+
+def column_intervals(model: Model | str | Path, *, seed: int = 0) -> ColumnIntervals | None:
+    """Of a fitted model or its folder; None if it cannot draw copies."""
     fitted = model if isinstance(model, Model) else load(model)
-    numbers = [column.name for column in fitted.resolved.features if column.kind in ("integer", "continuous")]
-    if not method(fitted.method).redrawn or not fitted_tables(fitted.released) or not numbers:
-        return {}
-    rows = min(fitted.rows, MOST_ROWS)
-    frames = [numbers_alone(frame, fitted.schema) for frame in fitted.copies(COPIES, rows=rows, seed=seed)]
-    found = {}
-    for name in numbers:
-        each = [mean(frame[name]) for frame in frames]
-        if all(math.isfinite(part) for pair in each for part in pair):  # a copy may have no value at all
-            ratio = fitted.schema.max_rows_per_unit * rows / fitted.rows
-            one = combine(*zip(*each, strict=True), ratio=ratio, chance=fitted.redrawer().chance)
-            found[name] = (one.low, one.high)
-    return found
+    if not method(fitted.method).redrawn or not fitted_tables(fitted.released):
+        return None
+    return ColumnIntervals(fitted, seed)
 
 
 def numbers_alone(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:

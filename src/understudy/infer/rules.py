@@ -35,7 +35,8 @@ rho s. Where no released table counts the columns of an answer together, interva
 
 **Rows drawn evenly.** Some generators spread their draws, so that tables of one model differ by less than V: E b = P + cV with
 c < 1 (`chance`; 1: rows drawn one by one). The rules hold with c vbar taken off b, and c = 0 takes nothing off: P then
-includes what chance there is, and intervals can only be wider.
+includes what chance there is, and intervals can only be wider. Copies that were fitted to rows drawn from the model
+(`mean-embedding`) differ by the sampling of those as well: c > 1.
 """
 
 import math
@@ -87,7 +88,8 @@ def combine(
 ) -> Combined:
     """Combine the answers of all copies. `ratio`: rows of a copy over rows of the table; `copies` draws as many by default.
 
-    `chance`: how much of the sampling variance of rows shows between copies (`clique-tree`: 0, others: 1).
+    `chance`: how much of the sampling variance of rows shows between copies (`clique-tree`: 0, marginals: 1, `mean-embedding`:
+    1 + rows of a copy over rows that it was simulated from).
     """
     found, own = np.asarray(estimates, float), np.asarray(variances, float)
     m = len(found)
@@ -97,9 +99,9 @@ def combine(
         raise UsageError(
             "combine: an estimate is not a number, or a variance is negative; some copy has no rows to answer from"
         )
-    if about not in ("population", "table") or not ratio > 0 or not 0 < level < 1 or not 0 <= chance <= 1:
+    if about not in ("population", "table") or not ratio > 0 or not 0 < level < 1 or not 0 <= chance < math.inf:
         raise UsageError(
-            "combine: about is 'population' or 'table', ratio is above 0, level between 0 and 1 and chance from 0 to 1"
+            "combine: about is 'population' or 'table', ratio is above 0, level between 0 and 1 and chance not negative"
         )
     between, within = float(found.var(ddof=1)), float(own.mean())
     privacy = max(between - chance * within, 0.0)

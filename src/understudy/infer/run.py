@@ -54,8 +54,9 @@ def analyse(
     """
     if isinstance(source, Model):
         size = min(source.rows, MOST_ROWS) if rows is None else rows
-        frames: Iterable[pd.DataFrame] = source.copies(copies, rows=size, seed=seed)
-        ratio, chance = size / source.rows, source.redrawer().chance
+        redraw = source.redraw_source()
+        frames: Iterable[pd.DataFrame] = source.copies(copies, rows=size, seed=seed, source=redraw)
+        ratio, chance = size / source.rows, redraw.chance(size)
     else:
         frames = source
     frames = list(frames)

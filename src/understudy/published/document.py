@@ -14,7 +14,7 @@ from understudy import manifest
 from understudy.evaluate.metrics import release
 from understudy.evaluate.run import origin_of
 from understudy.evaluate.table import prepare
-from understudy.infer.columns import mean_intervals
+from understudy.infer.columns import column_intervals
 from understudy.published.result import Published
 from understudy.report.node import FORMAT
 from understudy.schema import Schema
@@ -26,8 +26,8 @@ def document(
     """Plain values. Statistics of the table are those of the first stand-in; `model` is the verified folder that made it."""
     certificate = None if model is None else manifest.verified(model).to_dict()
     origin = None if model is None else origin_of([synthetic[0]], model)
-    means = None if model is None else mean_intervals(model)
-    described = release.describe(prepare(synthetic[0], resolved), resolved, schema, None, origin, means)
+    intervals = None if model is None else column_intervals(model)
+    described = release.describe(prepare(synthetic[0], resolved), resolved, schema, None, origin, intervals)
     whole = {
         "understudy": "published evaluation",
         "format": FORMAT,

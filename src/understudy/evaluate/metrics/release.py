@@ -5,7 +5,6 @@ real row, bin edge or category found in the real table enters; a test compares t
 real rows.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from understudy.evaluate.metrics import pairs, shapes, violations
 from understudy.evaluate.result import Release, SyntheticColumn
 from understudy.evaluate.table import Table, categories, evaluated, is_discrete
+from understudy.infer.columns import ColumnIntervals
 from understudy.schema import Column, Schema
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -24,16 +24,16 @@ def describe(
     public: Schema,
     grid_png: str | None = None,
     origin: dict[str, str] | None = None,
-    means: Mapping[str, tuple[float, float]] | None = None,
+    intervals: ColumnIntervals | None = None,
 ) -> Release:
-    """`schema` may have categories filled in from both tables; `public` is what the holder declared. `means`: intervals of the
-    columns' means, where the model can draw copies (`understudy.infer.columns`)."""
+    """`schema` may have categories filled in from both tables; `public` is what the holder declared. `intervals`: of the
+    columns' figures, where the model can draw copies (`understudy.infer.columns`)."""
     columns = pairs.drawn_columns(schema)
     return Release(
         schema=public.to_dict(),
         rows=synthetic.rows,
         columns=tuple(
-            _with_interval(_with_gaps(_column(synthetic.values[c.name], c, public), synthetic, c), means or {})
+            _with_intervals(_with_gaps(_column(synthetic.values[c.name], c, public), synthetic, c), intervals)
             for c in evaluated(schema)
         ),
         pair_columns=tuple(c.name for c in columns),
@@ -45,9 +45,19 @@ def describe(
     )
 
 
-def _with_interval(column: SyntheticColumn, means: Mapping[str, tuple[float, float]]) -> SyntheticColumn:
-    low, high = means.get(column.column, (None, None))
-    return column if low is None else replace(column, mean_low=low, mean_high=high)
+def _with_intervals(column: SyntheticColumn, found: ColumnIntervals | None) -> SyntheticColumn:
+    if found is None:
+        return column
+    name, labels = column.column, column.labels
+    return replace(
+        column,
+        mean_interval=None if column.mean is None else found.mean(name),
+        missing_interval=found.missing(name),
+        quantile_intervals=None if column.quantiles is None else tuple(found.quantile(name, q) for q in QUANTILES),
+        share_intervals=tuple(found.share(name, label) for label in labels)
+        if labels is not None
+        else found.between(name, column.edges or ()),
+    )
 
 
 def _with_gaps(found: SyntheticColumn, table: Table, column: Column) -> SyntheticColumn:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from understudy.evaluate.result.fidelity import Violation
 from understudy.evaluate.result.summary import Matrix
 
+Interval = tuple[float, float]
+
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticColumn:
@@ -21,9 +23,12 @@ class SyntheticColumn:
     sd: float | None
     quantiles: tuple[float, ...] | None  # 0, 5, 25, 50, 75, 95, 100 %; numeric kinds
     is_datetime: bool = False
-    mean_low: float | None = None  # 95 % interval of the mean in the population, from copies of the model
-    mean_high: float | None = None
     codes: tuple[tuple[str, float], ...] = ()  # beside numbers: each with its share of the cells
+    # 95 % intervals about the population, from copies of the model; None: it cannot draw any, or says nothing about this
+    mean_interval: Interval | None = None
+    missing_interval: Interval | None = None
+    quantile_intervals: tuple[Interval | None, ...] | None = None
+    share_intervals: tuple[Interval | None, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

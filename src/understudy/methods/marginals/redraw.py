@@ -17,7 +17,7 @@ been, not what another choice of questions would have found."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,13 +37,15 @@ STEPS = 60  # of a copy: cells spread as after 200 steps within 5 %, in a third 
 class RedrawnColumns:
     """Draws copies of a model of independent columns: the estimated counts of every column with their noise, cut off at zero."""
 
-    chance: ClassVar[float] = 1.0  # rows are drawn one by one: their sampling variance shows between copies
-
     def __init__(self, fitted: Artifact) -> None:
         self.fitted, self.resolution = fitted, Resolution(fitted)
         order = fitted.weights["order"].tolist()
         shares = np.diff(np.asarray(fitted.weights["table"], float), axis=1, prepend=0.0)
         self.columns = [(one, shares[order.index(one.nodes[0])]) for one in need_released(fitted)]
+
+    def chance(self, rows: int) -> float:
+        """Rows are drawn one by one: their sampling variance shows between copies."""
+        return 1.0
 
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""
@@ -68,13 +70,15 @@ def need_released(fitted: Artifact) -> tuple[Released, ...]:
 class Redrawn:
     """Draws copies of one fitted network. What all copies share is computed once."""
 
-    chance: ClassVar[float] = 1.0  # as above
-
     def __init__(self, fitted: Artifact) -> None:
         self.fitted, self.resolution = fitted, Resolution(fitted)
         self.known = [Measured(one.nodes, one.values, float(one.deviation)) for one in need_released(fitted)]
         self.sizes, self.total = sizes_of(self.known), max(float(np.sum(fitted.class_counts)), 1.0)
         self.best = self.descend(self.known, FIRST_STEPS)
+
+    def chance(self, rows: int) -> float:
+        """Rows are drawn one by one: their sampling variance shows between copies."""
+        return 1.0
 
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""

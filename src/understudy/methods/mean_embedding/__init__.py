@@ -13,6 +13,8 @@ Read in this order:
     measure/few_rows.py           what is asked of small tables instead
     measure/latent_normal.py      the latent normal that has these moments
     generator.py                  drawing rows from it
+    kept.py                       released counts that the artifact keeps
+    redraw.py                     copies: what could have been fitted, had the noise fallen otherwise
 
 Tables of pictures go to `understudy.methods.pictures`.
 """

@@ -25,6 +25,7 @@ from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.measure.products import PAIRS, ask_pairs
 from understudy.measure.which_questions import few_rows, size_note, wide
 from understudy.methods.mean_embedding.generator import Latent, MeanEmbeddingGenerator, table_points
+from understudy.methods.mean_embedding.kept import class_tables, one_way_tables
 from understudy.methods.pictures.generator import Kind
 from understudy.methods.pictures.method import announce_pictures, begin_pictures, picture_shape
 from understudy.private import Curator
@@ -39,9 +40,7 @@ class MeanEmbedding(Estimator):
     """Options: how the budget is shared. The rest follows from public and released values."""
 
     method: ClassVar[str] = "mean-embedding"
-    not_redrawn: ClassVar[str] = (
-        "its moments become a latent normal in several steps, and its artifact keeps the normal and not the moments"
-    )
+    redrawn: ClassVar[str] = "understudy.methods.mean_embedding.redraw:Redrawn"
 
     marginals_share: float = 0.12
     shapes_share: float = 0.25  # in wide tables only
@@ -96,6 +95,7 @@ class MeanEmbedding(Estimator):
         if is_wide:
             scores = ask_shapes(curator, codec.schema, scores, rows, noise[COLUMN_SHAPES])
         features = ClassFeatures(codec, scores, counts)
+        released = one_way_tables(codec, found)
         if few_rows(codec.width, rows, noise[PAIRS], codec.class_count):
             looks = [purpose for purpose in (MOMENTS, CELLS, PAIRS) if purpose in noise]
             densities, rates = ask_means(curator, features, noise, looks)
@@ -104,10 +104,12 @@ class MeanEmbedding(Estimator):
             moments = ask_moments(curator, features, noise[MOMENTS])
             cells = ask_cells(curator, features, noise[CELLS]) if CELLS in noise else None
             densities, rates = margins(features, moments, cells)
+            spread = noise.get(CELLS, 0.0) * len(features.numeric) ** 0.5
+            released += class_tables(features, found, moments, cells, spread)
             correlations = ask_pairs(curator, features, noise[PAIRS], densities, rates)
             fitted = latent(features, densities, rates, correlations, self.rounds)
         generator = MeanEmbeddingGenerator(features.heads, codec.class_count, len(fitted.factor) == 1)
-        return Opening(generator, fitted, marginals=scores.marginals)
+        return Opening(generator, fitted, marginals=scores.marginals, released=released)
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
