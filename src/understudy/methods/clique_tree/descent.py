@@ -49,17 +49,7 @@ def descend(
     told: Callable[[int, float], None] | None = None,
 ) -> Beliefs:
     """The model after at most so many passes over the tree."""
-    return solve(tree, measured, [start(item) for item in measured], passes, told).beliefs
-
-
-def solve(
-    tree: CliqueTree,
-    measured: Sequence[Measured],
-    theta: list[np.ndarray],
-    passes: int,
-    told: Callable[[int, float], None] | None = None,
-) -> "State":
-    """The same from given log-potentials, and with those that were found."""
+    theta = [start(item) for item in measured]
     measured = [
         item if len(item.nodes) == 1 else item._replace(counts=projected(item.counts, tree.total)) for item in measured
     ]
@@ -67,7 +57,7 @@ def solve(
     state = State(theta, tree.run(theta), 0)
     for direction, step, enough in ((proportional, 0.3, ROUGHLY), (slope, gradient, ENOUGH)):
         state = walk(tree, measured, state, direction, step, enough, passes, told)
-    return state
+    return state.beliefs
 
 
 class State(NamedTuple):
