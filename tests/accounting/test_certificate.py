@@ -140,6 +140,7 @@ def test_the_page_is_one_page_and_says_the_essentials(plan):
         "at 1% false alarms",
         "at 10% false alarms",
         "Not covered",
+        "copies of the stand-in and answers with intervals cost nothing more",
     ):
         assert part in words
     assert "VOID" not in words

@@ -129,6 +129,10 @@ def _spending(certificate: Mapping[str, Any]) -> list[str]:
         lines += _wrap(f"{charge['share']:6.1%}  {charge['purpose']} ({price}): {charge['noise']}", "  ", " " * 10)
     total = certificate["epsilon_spent"]
     lines += _wrap("Together " + ("without a price" if total is None else f"epsilon {total:.6g}") + ".")
+    if certificate["valid"]:
+        lines += _wrap(
+            "Any number of rows, copies of the stand-in and answers with intervals cost nothing more: they are computed from this."
+        )
     return lines
 
 
