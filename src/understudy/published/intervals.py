@@ -40,7 +40,7 @@ LEVEL = 0.95
 Z = 1.959964
 SHARES = {"people": 0.15, "mean distances": 0.5, "score tables": 0.35}  # of the squared privacy loss
 NUMBER = 2.0 / 3.0  # of the part of "people": how many there are; the rest: how many are unseen
-DROWNED = 5.0  # a class with fewer people than so many deviations of its noise has no AUROC
+DROWNED = 5.0  # a class with fewer people than so many deviations of the noise on their number has no AUROC
 GRID = np.linspace(0.0, 1.0, 1001)
 
 
@@ -97,10 +97,12 @@ def auroc(tables: Sequence[np.ndarray], judged: Sequence[int], deviation: float)
     for table, number in zip(tables, judged, strict=True):
         table = np.asarray(table, float)
         positive, negative = table[number], table.sum(axis=0) - table[number]
-        if min(positive.sum(), negative.sum()) < DROWNED * deviation * math.sqrt(table.size):
+        others = deviation * math.sqrt(len(table) - 1)  # the noise of all other classes together
+        least = DROWNED * math.sqrt(table.shape[1])
+        if positive.sum() < least * deviation or negative.sum() < least * others:
             return Figure(name="auroc", value=0.5, low=0.0, high=1.0)
         found.append(float(area(positive, negative)))
-        variances.append(area_variance(positive, negative, deviation, deviation * math.sqrt(len(table) - 1)))
+        variances.append(area_variance(positive, negative, deviation, others))
     value, half = float(np.mean(found)), Z * math.sqrt(sum(variances)) / len(found)
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in (value - half, value + half))
     return Figure(name="auroc", value=float(np.clip(value, 0.0, 1.0)), low=low, high=high)
