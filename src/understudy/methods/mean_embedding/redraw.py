@@ -102,7 +102,7 @@ class Redrawn:
         """The class histogram of D* with its noise; a public number of rows stays what it is."""
         counts = np.bincount(classes, minlength=len(self.fitted.class_counts)).astype(float)
         noise = self.plan.parameters["noise"].get("class histogram", 0.0) * self.fitted.schema.max_rows_per_unit
-        return np.maximum(counts + noise * random.standard_normal(len(counts)), 1.0)
+        return np.asarray(np.maximum(counts + noise * random.standard_normal(len(counts)), 1.0))
 
 
 class MomentResolution:
@@ -135,8 +135,7 @@ class MomentResolution:
             return 0.0
         rates, blocks = np.asarray(self.fitted.marginals.rates, float), self.fitted.codec.blocks
         numeric = sum(block.head == "numeric" for block in blocks)
-        discrete = np.concatenate([np.arange(b.start, b.start + b.size) for b in blocks if b.head != "numeric"] or [[]])
-        own = rates[discrete.astype(int)]
+        own = np.asarray([rates[p] for b in blocks if b.head != "numeric" for p in range(b.start, b.start + b.size)])
         squared = NUMERIC**2 * (1.0 + SPREAD**2 * (1.0 - ABSOLUTE**2)) * numeric + float((own * (1.0 - own)).sum())
         length = ROOM * math.sqrt(squared + HIDDEN * (len(blocks) - numeric))
         length *= 1.0 if self.fitted.schema.unit is None else math.hypot(1.0, PRESENCE)
