@@ -131,7 +131,7 @@ def _spending(certificate: Mapping[str, Any]) -> list[str]:
     lines += _wrap("Together " + ("without a price" if total is None else f"epsilon {total:.6g}") + ".")
     if certificate["valid"]:
         lines += _wrap(
-            "Any number of rows, copies of the stand-in and answers with intervals cost nothing more: they are computed from this."
+            "Any number of rows, copies of the stand-in and answers with intervals cost nothing more: they come from this."
         )
     return lines
 

@@ -45,7 +45,7 @@ class ColumnIntervals:
 
     def share(self, name: str, value: str) -> Interval | None:
         """Of the rows with a value that have this one."""
-        return self._of(name, lambda own: proportion((own.astype(str) == value)[own.notna()]))
+        return in_unit(self._of(name, lambda own: proportion((own.astype(str) == value)[own.notna()])))
 
     def between(self, name: str, edges: Sequence[float]) -> tuple[Interval | None, ...]:
         """Of the rows with a number that lie in each range; the last one has both its ends."""
@@ -55,11 +55,12 @@ class ColumnIntervals:
             return lambda own: proportion((own >= edges[place]) & last(own, edges[place + 1]))
 
         known = self.kinds.get(name) in NUMBERS
-        return tuple(self._of(name, inside(place), number=True) if known else None for place in range(len(edges) - 1))
+        places = range(len(edges) - 1)
+        return tuple(in_unit(self._of(name, inside(place), number=True)) if known else None for place in places)
 
     def missing(self, name: str) -> Interval | None:
         """Share of rows without a value; a code is one."""
-        return self._of(name, lambda own: proportion(own.isna()), coded=True)
+        return in_unit(self._of(name, lambda own: proportion(own.isna()), coded=True))
 
     def _of(
         self,
@@ -78,6 +79,11 @@ class ColumnIntervals:
         if finest:
             found = widened(found, 0.5 * self.resolution.interval(name, found.estimate))
         return (found.low, found.high)
+
+
+def in_unit(found: Interval | None) -> Interval | None:
+    """Of a share: no less than nobody, no more than everybody."""
+    return None if found is None else (max(found[0], 0.0), min(found[1], 1.0))
 
 
 def column_intervals(model: Model | str | Path, *, seed: int = 0) -> ColumnIntervals | None:
