@@ -9,7 +9,7 @@ from understudy.methods.clique_tree.assemble import hanging
 from understudy.methods.clique_tree.descent import Measured, projected
 from understudy.methods.clique_tree.pairs import averaged
 from understudy.methods.clique_tree.refine import Cuts, Targets, partners, refine
-from understudy.methods.clique_tree.targets import settled, targets_of
+from understudy.methods.clique_tree.targets import raked, targets_of
 from understudy.methods.clique_tree.tree import CliqueTree
 from understudy.methods.marginals.junction import Graph
 
@@ -59,7 +59,7 @@ def test_counts_beside_the_tree_are_settled_on_its_margins():
     rng = np.random.default_rng(1)
     margins = [np.asarray([500.0, 300.0, 200.0]), np.asarray([600.0, 400.0])]
     noisy = np.outer(*margins) / 1000.0 + rng.normal(0.0, 60.0, (3, 2))
-    found = settled(Measured((1, 2), noisy, 60.0), margins)
+    found = raked(Measured((1, 2), noisy, 60.0), margins)
     assert (found >= 0.0).all()
     for axis in (0, 1):
         np.testing.assert_allclose(found.sum(axis=1 - axis), margins[axis], rtol=1e-6)

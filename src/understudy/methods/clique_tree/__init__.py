@@ -19,6 +19,7 @@ Read in this order:
     forecast.py     what noisy counts will be worth
     select.py       which pairs, at which level, with which budget
     tree.py         marginals of the model
+    sparse.py       cells that are empty
     descent.py      its fit to the released counts
     targets.py      pairs that the tree has no room for
     assemble.py     the tables that rows are drawn from

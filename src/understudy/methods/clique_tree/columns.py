@@ -34,6 +34,7 @@ class Columns(NamedTuple):
     noise: list[float]
     masses: list[np.ndarray]  # the same as believed
     levels: list[list[Grouping]]
+    pair_noise: float  # that a table of pairs will have, roughly
 
     @property
     def numbers(self) -> range:
@@ -50,6 +51,13 @@ class Columns(NamedTuple):
         grouping = self.levels[number][level]
         cells = np.bincount(grouping.cell, np.maximum(self.masses[number], 0.0), minlength=grouping.cells) + 1e-9
         return np.asarray(cells / cells.sum())
+
+    def alone(self, number: int) -> np.ndarray:
+        """Believed rows in whatever of a column is counted for itself: every category, or a number's finest cells, which share
+        their outcomes evenly."""
+        if number and self.nodes[number - 1].share is None:
+            return np.asarray(np.maximum(self.masses[number], 0.0))
+        return self.rows * self.shares(number, -1)
 
     def step(self, number: int, level: int | None) -> Step:
         """Map of a row to its cell of a column at a level, or to its outcome."""
@@ -70,7 +78,9 @@ def ask_columns(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, 
     label = Grouping(np.arange(classes), classes)
     by_class = np.asarray(counts, float)
     noises = [own, *(noise for _ in nodes)]
-    return Columns(nodes, classes, rows, [by_class, *found], noises, [by_class, *masses], [[label], *levels])
+    return Columns(
+        nodes, classes, rows, [by_class, *found], noises, [by_class, *masses], [[label], *levels], pair_noise
+    )
 
 
 def level_map(columns: Columns, keys: list[tuple[int, int | None]]) -> tuple[Step, tuple[int, ...]]:

@@ -11,7 +11,8 @@ a thousand times as long. The first direction moves the logarithm of every such 
 proportional fitting does, and leaves cells below their noise to the gradient.
 
 **Without negative counts.** Of a pair not y but its projection onto tables without negative entries that add up to N is fitted:
-most cells of strongly dependent columns are empty, and half of them would ask for more rows than there are.
+most cells of strongly dependent columns are empty, and half of them would ask for more rows than there are. Cells that are
+empty by what the others show (`sparse.py`) start and stay with next to nothing.
 
 A step that does not lower the loss ends the momentum (adaptive restart; O'Donoghue, Candes 2015); without momentum it is
 halved.
@@ -22,12 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.methods.clique_tree.sparse import believed_empty
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
 from understudy.methods.marginals.junction import Clique
 
 PATIENCE = 25
 ROUGHLY, ENOUGH = 1e-2, 1e-5  # relative gain of the loss in `PATIENCE` passes below which each of the two parts ends
 SMALLEST = 1e-14  # step
+NOTHING = 1e-6  # rows that a cell has to start with, and to stay with, that is believed empty
 SLIVER = 0.05  # rows that every cell has to start with, in deviations of its noise
 
 
@@ -50,9 +53,7 @@ def descend(
 ) -> Beliefs:
     """The model after at most so many passes over the tree."""
     theta = [start(item) for item in measured]
-    measured = [
-        item if len(item.nodes) == 1 else item._replace(counts=projected(item.counts, tree.total)) for item in measured
-    ]
+    measured = [item if len(item.nodes) == 1 else item._replace(counts=settled(item, tree.total)) for item in measured]
     gradient = min(float(np.min(item.deviation)) for item in measured) ** 2 / tree.total
     state = State(theta, tree.run(theta), 0)
     for direction, step, enough in ((proportional, 0.3, ROUGHLY), (slope, gradient, ENOUGH)):
@@ -117,6 +118,7 @@ def start(item: Measured) -> np.ndarray:
     kept = np.maximum(item.counts - noise * (item.counts.ndim > 1), 0.0) + SLIVER * noise
     if kept.ndim == 1:
         return np.asarray(np.log(kept))
+    kept[believed_empty(item.counts, float(noise.max()))] = NOTHING
     margins = [kept.sum(axis=axis, keepdims=True) for axis in range(kept.ndim)]
     return np.asarray(np.log(kept) + np.log(kept.sum()) - sum(np.log(one) for one in margins))
 
@@ -138,6 +140,14 @@ def proportional(measured: Sequence[Measured], beliefs: Beliefs) -> list[np.ndar
         (mu - item.counts) * mu / np.square(mu + item.deviation)
         for item, mu in zip(measured, beliefs.found, strict=True)
     ]
+
+
+def settled(item: Measured, total: float) -> np.ndarray:
+    """Counts of a pair without negative entries and without rows in cells that are believed empty (`sparse.py`)."""
+    empty = believed_empty(item.counts, float(np.max(item.deviation)))
+    found = np.zeros(item.counts.shape)
+    found[~empty] = projected(item.counts[~empty], total)
+    return found
 
 
 def projected(counts: np.ndarray, total: float) -> np.ndarray:

@@ -7,8 +7,10 @@ hold. Two noisy vectors (`understudy.questions.distances`):
     pair levels       ||n - w n[block]||_1 for pairs that stand out, per coarser level: what is wrong if the pair is counted
                       at that level; a cell's share w of its block is that of e
 
-Both are taken beyond what chance shows in rows of independent columns (`forecast.sampling_distance`) and what noise in the
-released marginals brings; of the first also goes one deviation of its noise, so that a pair has to stand out to be counted.
+Both are taken beyond what noise in the released marginals brings, and beyond what chance shows in rows of independent columns
+(`forecast.sampling_distance`) as far as noise would hide it: of n rows in a cell chance moves sqrt(n), and counts with noise of
+deviation s show n / (n + s^2) of its square. With much budget what chance made of these rows is kept, too. Of the first also
+goes one deviation of its noise, so that a pair has to stand out to be counted.
 
 **What a level loses** is known roughly before it is asked. Where dependence changes evenly along the rows, m cells of equal
 mass lose 1 / m of it, and one cell for all rare categories loses their share. The forecast d f, d being the distance and f
@@ -124,9 +126,15 @@ def reference(columns: Columns, pair: Clique, level: Level) -> tuple[Known, floa
     own = [columns.levels[number] for number in pair]
     if all(k == len(one) - 1 for one, k in zip(own, level, strict=True)):
         unknown = [one_way_error(columns, number) for number in pair]
-        return np.rint(expected).astype(np.int64), math.hypot(sampling_distance(expected), *unknown)
+        return np.rint(expected).astype(np.int64), math.hypot(hidden(columns, expected), *unknown)
     rows, cols = (coarsen(one[-1], one[k]) for one, k in zip(own, level, strict=True))
     block = (rows[:, None] * (int(cols.max()) + 1) + cols[None, :]).ravel()
     _, block = np.unique(block, return_inverse=True)
     inside = expected.ravel() / np.bincount(block, expected.ravel())[block]
-    return Blocks.of(block, expected), sampling_distance(expected.ravel() * (1.0 - inside))
+    return Blocks.of(block, expected), hidden(columns, expected.ravel() * (1.0 - inside))
+
+
+def hidden(columns: Columns, expected: np.ndarray) -> float:
+    """What chance makes of independent columns, as far as the noise of counts would hide it."""
+    square = columns.pair_noise**2
+    return sampling_distance(expected) * square / (square + columns.rows / expected.size)

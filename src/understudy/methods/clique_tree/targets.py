@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.methods.clique_tree.descent import Measured, projected
+from understudy.methods.clique_tree.descent import Measured, settled
 from understudy.methods.clique_tree.refine import Targets
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, summed
 
@@ -24,7 +24,7 @@ def targets_of(tree: CliqueTree, beliefs: Beliefs, beside: Sequence[Measured]) -
     def margin(node: int) -> np.ndarray:
         return summed(beliefs.mus[node], tree.graph.scope[node], (node,))
 
-    tables = [settled(item, [margin(node) for node in item.nodes]) for item in beside]
+    tables = [raked(item, [margin(node) for node in item.nodes]) for item in beside]
     sizes = np.asarray([table.size for table in tables], int)
     return Targets(
         left=np.asarray([item.nodes[0] for item in beside], int),
@@ -36,11 +36,11 @@ def targets_of(tree: CliqueTree, beliefs: Beliefs, beside: Sequence[Measured]) -
     )
 
 
-def settled(item: Measured, margins: Sequence[np.ndarray]) -> np.ndarray:
+def raked(item: Measured, margins: Sequence[np.ndarray]) -> np.ndarray:
     """Noisy counts of a pair without negative entries and with these margins."""
     total = float(margins[0].sum())
     expected = np.outer(*margins) / total
-    found = projected(item.counts, total) + SLIVER * float(np.max(item.deviation)) * expected / expected.max()
+    found = settled(item, total) + SLIVER * float(np.max(item.deviation)) * expected / expected.max()
     for _ in range(RAKES):
         for axis, margin in enumerate(margins):
             sums = found.sum(axis=1 - axis, keepdims=True)
