@@ -10,7 +10,7 @@ import pytest
 
 from understudy import cli
 
-pytestmark = pytest.mark.slow  # whole commands, one after the other: half a minute
+slow = pytest.mark.slow  # whole commands, one after the other: ten seconds each
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SCHEMA = """understudy: schema
@@ -49,6 +49,7 @@ def run(words, *more):
     assert cli.run([*words[1:], *more]) == 0, words
 
 
+@slow
 def test_analyse_a_stand_in(folder, capsys):
     steps = commands("inference.md", "Analyse a stand-in")
     assert len(steps) == 4
@@ -70,6 +71,7 @@ def test_release_every_quarter(folder, capsys):
     assert len(totals) == 2 and totals[0] == pytest.approx(totals[1], rel=1e-3) and totals[1] < 1.01
 
 
+@slow
 def test_publish_the_quality_with_the_table(folder, capsys):
     steps = commands("how-to/publish-quality.md", "The commands")
     assert len(steps) == 5
