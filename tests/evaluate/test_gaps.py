@@ -6,6 +6,8 @@ import pytest
 
 from understudy.evaluate.metrics import release, shapes
 from understudy.evaluate.table import prepare
+from understudy.report.node import Element
+from understudy.report.release import _schema
 from understudy.schema import Column, Schema
 
 INCOME = Column(name="income", kind="continuous", lower=0.0, upper=100.0, codes=("N", 999), missing=True)
@@ -33,3 +35,8 @@ def test_both_reports_get_them():
     assert [(one.code, one.real, one.synthetic) for one in shape.codes] == [("N", 0.2, 0.1), ("999", 0.1, 0.0)]
     shown = release.describe(fake, SCHEMA, SCHEMA).columns
     assert shown[0].codes == (("N", 0.1), ("999", 0.0)) and shown[0].missing == 0.0 and shown[1].codes == ()
+
+
+def test_the_schema_of_a_release_report_names_codes():
+    shown = _schema(Element({"columns": SCHEMA.to_dict()["columns"]})["columns"])
+    assert "codes N, 999" in shown
