@@ -50,11 +50,11 @@ class Cell:
     rows: int | None = None
     split: str = "random"
     columns: int | None = None
-    code: str = ""  # fingerprint of the method's code; empty in suites that do not ask for it
+    code: str = ""  # fingerprint of the method's code: a cell of older code is another one, and runs again
 
     @property
     def key(self) -> str:
-        """Identity in the results file. Without a fingerprint it is what it was before there were any."""
+        """Identity in the results file. Real rows have no code and keep the key that they always had."""
         fields = asdict(self)
         if not self.code:
             del fields["code"]

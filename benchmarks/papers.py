@@ -6,7 +6,7 @@ of two runs of the same cell (data set, method, options, budget, classifiers, se
     above, below         our mean is further from the published figure than the spread over seeds
     within the spread    it is not
     ... (one run)        there is no spread to say so
-    not run              a data set and a method that are here, and no result
+    not run (N min)      a data set and a method that are here, and no result; what one seed would take, by recorded seconds
     not ours             a figure of another implementation
 
 Tables with a figure for each classifier are told by their average and by how many classifiers are above.
@@ -49,8 +49,10 @@ the mean over seeds of runs with a valid guarantee and default options (delta 1e
 stands here once per cell. A verdict is *above* or *below* where the difference exceeds the spread over seeds.
 *Gain kept* is (AUROC - 1/2) over that of models trained on real rows here: the papers' models on real rows are often stronger or
 weaker than ours. Published figures of the audited implementations are the best of 25. Noise-free columns of private methods are
-compared with the reference that has the same networks (`gan`, `corgan`). Runs were made by several versions of the code, as
-their records say. Figures of tables that are not public or not here (MAGGIC, UNOS, PTB Diagnostic, full MIMIC-III) are left out.
+compared with the reference that has the same networks (`gan`, `corgan`, `pate-gan-noise-free`, `g-pate-noise-free`). Runs were
+made by several versions of the code, as their records say. What was not run has the time beside it that one seed would take, from
+seconds that were recorded on two cores. Figures of tables that are not public or not here (MAGGIC, UNOS, PTB Diagnostic, full
+MIMIC-III) are left out.
 """
 
 Record = Mapping[str, Any]
@@ -80,25 +82,8 @@ def write(page: Path, results: Path) -> str:
 
 
 def pooled(results: Path) -> list[Record]:
-    """Every finished run once: of the same cell and seed the one that finished last."""
-    last: dict[tuple[Any, ...], Record] = {}
-    every = [
-        record for name in SUITES for record in store.latest(store.read(results / f"{name}.jsonl")).values()
-    ]  # quick runs have another file name
-    for record in sorted((r for r in every if r["status"] == "ok"), key=lambda r: str(r.get("finished", ""))):
-        options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
-        judged = tuple(record.get("classifiers") or ())
-        own = (
-            record["dataset"],
-            record["method"],
-            record["epsilon"],
-            options,
-            judged,
-            record["max_rows"],
-            record["seed"],
-        )
-        last[own] = record
-    return list(last.values())
+    """Every finished run of every suite once."""  # quick runs have another file name
+    return store.newest(record for name in SUITES for record in store.read(results / f"{name}.jsonl"))
 
 
 def section(paper: str, table: str, title: str, records: Sequence[Record]) -> str:
@@ -124,16 +109,17 @@ def cells(paper: str, line: Line, printed: Sequence[Printed], records: Sequence[
     real = [r for r in real if judged_alike(r, printed)]
     values, ceiling = scores(own, real, line.metric), scores(real, (), line.metric)
     method = f"{line.method}, {line.variant}" if line.variant else line.method
+    other_share = (line.dataset, line.metric) in OTHER_SHARES  # not set beside ours at all
     return (
         DATASETS[line.dataset].title,
         method,
         METRIC_TITLES.get(line.metric, line.metric),
         "-" if line.epsilon is None else f"{line.epsilon:g}",
         f"{published:.4f}",
-        figure(values),
+        "-" if other_share else figure(values),
         kept(values, ceiling) if line.metric == "auroc" and line.method != REAL else "-",
-        models_above(own, printed, line.metric),
-        verdict(line, published, values),
+        "-" if other_share else models_above(own, printed, line.metric),
+        verdict(line, published, values) or f"not run{estimate(line, records)}",
     )
 
 
@@ -145,6 +131,25 @@ def ours(paper: str, line: Line, records: Sequence[Record]) -> list[Record]:
         reference = next((name for name, private in NOISE_FREE.items() if private == line.method), "")
         return matching(line._replace(method=reference), options_of(paper, line.variant), records, any_budget=True)
     return matching(line, options_of(paper, line.variant), records)
+
+
+def estimate(line: Line, records: Sequence[Record]) -> str:
+    """How long one seed of a cell would take, from the recorded seconds of its method and of its data set."""
+    method = line.method
+    if line.epsilon == float("inf") and method not in NOT_PRIVATE:
+        method = next((name for name, private in NOISE_FREE.items() if private == method), method)
+    here = [record for record in records if record["dataset"] == line.dataset and record.get("evaluate_seconds")]
+    fits = [
+        [record for record in records if record["method"] == name and record.get("fit_seconds")]
+        for name in (method, line.method)  # where the reference was never run, the method that it is a reference for
+    ]
+    known = next((one for one in fits if one), [])
+    nearest = [record for record in known if record["dataset"] == line.dataset] or known
+    if not here or (not nearest and method != REAL):
+        return " (time unknown)"
+    seconds = statistics.median(record["evaluate_seconds"] for record in here)
+    seconds += statistics.median(record["fit_seconds"] for record in nearest) if nearest else 0.0
+    return f" (about {max(round(seconds / 60), 1)} min)"
 
 
 def options_of(paper: str, variant: str) -> Mapping[str, Any]:
@@ -219,13 +224,13 @@ def models_above(records: Sequence[Record], printed: Sequence[Printed], metric: 
 
 
 def verdict(line: Line, published: float, values: Sequence[float]) -> str:
-    """In words, see the top of this file."""
+    """In words, see the top of this file; empty where there is no result."""
     if line.method not in OURS:
         return "not ours: another implementation"
     if (line.dataset, line.metric) in OTHER_SHARES:
         return "not comparable: another share of the rare class"
     if not values:
-        return "not run"
+        return ""
     mean = statistics.fmean(values)
     side = "above" if mean > published else "below"
     if len(values) == 1:

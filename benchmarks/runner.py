@@ -65,7 +65,7 @@ def cells(
                     epsilon=epsilon,
                     delta=suite.delta if delta is None else delta,
                     options={**(options or {}), **variant.options},
-                    code=fingerprint(method) if suite.fingerprinted else "",
+                    code=fingerprint(method),
                 )
                 found.setdefault(cell.key, cell)
     return list(found.values())

@@ -53,6 +53,23 @@ def latest(records: Iterable[Record]) -> dict[str, Record]:
     return best
 
 
+def newest(records: Iterable[Record]) -> list[Record]:
+    """Every finished run once, and of one computation only the seeds that its newest code made: a mean mixes no two versions."""
+    last: dict[tuple[Any, ...], dict[int, Record]] = {}
+    done = (record for record in latest(records).values() if record["status"] == "ok")
+    for record in sorted(done, key=lambda record: str(record.get("finished", ""))):
+        options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
+        judged = tuple(record.get("classifiers") or ())
+        own = (*(record[name] for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
+        kept = {
+            seed: one
+            for seed, one in last.get(own, {}).items()
+            if (one.get("code") or "") == (record.get("code") or "")
+        }
+        last[own] = kept | {record["seed"]: record}
+    return [record for seeds in last.values() for record in seeds.values()]
+
+
 def prepare(folder: Path) -> None:
     """Make the folder for results, or say why that is not possible, before anything is computed."""
     try:

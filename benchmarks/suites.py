@@ -36,8 +36,8 @@ QUICK_CLASSIFIERS = ("logistic", "gaussian-nb", "tree")
 
 # References without privacy: no budget enters them, so one run stands for all, and what papers print for a private
 # method at infinite epsilon is the number of the reference that has its networks.
-NOT_PRIVATE = ("gan", "medgan", "tablegan", "corgan")
-NOISE_FREE = {"gan": "dpgan", "corgan": "rdp-cgan"}
+NOT_PRIVATE = ("gan", "medgan", "tablegan", "corgan", "pate-gan-noise-free", "g-pate-noise-free")
+NOISE_FREE = {"gan": "dpgan", "corgan": "rdp-cgan", "pate-gan-noise-free": "pate-gan", "g-pate-noise-free": "g-pate"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,6 @@ class Suite:
     split: str = "random"
     rows: int | None = None
     max_rows: int = 20_000  # classifiers train on at most this many rows
-    fingerprinted: bool = False  # cells know the code that made them, and run again when it has changed
     columns: int | None = None  # code tables: only so many of the most frequent codes
     variants: tuple[Variant, ...] = ()
 
@@ -292,7 +291,7 @@ SUITES = _suites(
     Suite(
         name="rdp-cgan-table-4",
         title="RDP-CGAN Tables 4 and 5: references without privacy (gan: DPGAN's networks, corgan: RDP-CGAN's)",
-        datasets=("cervical-cancer", "epileptic-seizure"),
+        datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular", "mitbih"),
         methods=("medgan", "tablegan", "gan", "corgan"),
         seeds=2,
         references=(_table("rdp-cgan", "4"), _table("rdp-cgan", "5")),
@@ -323,7 +322,6 @@ SUITES = _suites(
         datasets=("credit-card-fraud", "epileptic-seizure", "cardiovascular", "isolet-vowels"),
         methods=("pate-gan-joint",),
         seeds=3,
-        fingerprinted=True,
         references=(
             _paper("2", method="pate-gan"),
             _table("rdp-cgan", "6", "in RDP-CGAN", method="pate-gan"),
@@ -338,8 +336,8 @@ SUITES = _suites(
         classifiers=("logistic", "gaussian-nb", "forest"),
         max_rows=5_000,
         variants=(
-            Variant(label="start and gradients"),
-            Variant(label="start alone", options={"generator_learning_rate": 1e-9}),
+            Variant(label="start and gradients", options={"gradients_share": 0.2}),
+            Variant(label="start alone", options={"gradients_share": None}),
             Variant(label="gradients alone", options={"start": "none"}),
         ),
     ),
@@ -375,7 +373,6 @@ SUITES = _suites(
         methods=("independent", "mst", "aim", "clique-tree", "mean-embedding", "pate-gan"),
         seeds=3,
         scoring="whole-table",
-        fingerprinted=True,
     ),
     Suite(
         name="builtin",

@@ -115,6 +115,8 @@ def walk(options: tuple[str, ...] = OPTIONS) -> Walk:
             "pate-gan",
             "--epsilon",
             "1",
+            "--set",
+            "votes_share=0.1",
         ]
         words += ["--out", str(folder / "model"), *(word for option in options for word in ("--set", option))]
         sys.setprofile(found.see)

@@ -26,12 +26,11 @@ from understudy.methods.registry import method
 from understudy.schema import Column, Schema
 
 MODELS = ("logistic", "gaussian-nb", "forest")
-FROZEN = 1e-12  # learning rate of a generator that stays where it started
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "start": ("pate-gan", {"generator_learning_rate": FROZEN, "votes_share": 1e-3}),
-    "start and votes": ("pate-gan", {}),
+    "start": ("pate-gan", {}),
+    "start and votes": ("pate-gan", {"votes_share": 0.1}),
     "start and joint votes": ("pate-gan-joint", {"start": "moments"}),
-    "start and gradients": ("dpgan", {}),
+    "start and gradients": ("dpgan", {"gradients_share": 0.2}),
     "votes": ("pate-gan", {"start": "none", "generator_learning_rate": 1e-3}),
     "joint votes": ("pate-gan-joint", {}),
     "gradients": ("dpgan", {"start": "none"}),

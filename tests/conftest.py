@@ -56,7 +56,10 @@ def source() -> Path:
 
 # A small fit of these compiles for about a minute in every test that makes one; `make test-slow` runs them. `dpgan`
 # has the same mechanism and loop and stays in the quick tests, and tests/gradients fits `rdp-cgan` with dense networks.
-COMPILE_LONG = ("rdp-cgan", "gan", "medgan", "tablegan", "corgan", "g-pate-data-dependent", "g-pate-as-published")
+COMPILE_LONG = (
+    *("rdp-cgan", "gan", "medgan", "tablegan", "corgan", "g-pate-data-dependent", "g-pate-as-published"),
+    *("pate-gan-noise-free", "g-pate-noise-free"),  # fits of both are in tests/pate_gan
+)
 EVERY_METHOD = ("conformance", "fit")
 
 

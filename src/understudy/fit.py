@@ -285,7 +285,9 @@ def open_conversation(
     codec = codec_of(resolved, recipe.conditional(schema))
     curator.adopt(codec)
     if "class histogram" in multiplier:
-        histogram = class_counts(codec.class_count, multiplier["class histogram"], schema.max_rows_per_unit)
+        histogram = class_counts(
+            codec.class_count, multiplier["class histogram"], schema.max_rows_per_unit, pure=plan.budget.pure
+        )
         counts = np.maximum(curator.ask("class histogram", histogram).value[0], 1.0)
     else:
         counts = np.asarray([float(schema.rows or 1)])

@@ -2,7 +2,8 @@
 
 Every release i has a weight w_i (weights add up to 1) and gets the noise multiplier z_i = s sqrt(T_i / w_i) for each of its T_i
 answers. For Gaussian answers the sum of T_i / z_i^2 is 1 / s^2 whatever the split, so the common factor s is what
-calibration solves for, and w_i is the share of the squared privacy loss that release i spends. What the schema itself has cost
+calibration solves for, and w_i is the share of the squared privacy loss that release i spends. At delta = 0 losses themselves
+add up: Laplace answers get z_i = s T_i / w_i, and w_i is the share of epsilon. What the schema itself has cost
 before (kinds of columns that were found privately) is a fixed charge beside them: its noise was drawn, s makes room for it.
 """
 
@@ -29,7 +30,7 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
     announced = preparation(recipe, schema, budget) + recipe.announce(schema)
     paid = already_paid(schema, budget)
     factor = common_factor(announced, budget, paid) if announced else 0.0
-    calibrated = multipliers(announced, factor)
+    calibrated = multipliers(announced, factor, budget.pure)
     charges = paid + tuple(Charge(release.purpose, release.event(z), release.detail) for release, z in calibrated)
     noise = {release.purpose: z for release, z in calibrated}
     settings = recipe.settings(schema, rows or schema.rows)
@@ -80,10 +81,12 @@ def common_factor(announced: list[Announced], budget: Budget, paid: tuple[Charge
     for release in announced:
         if not (math.isfinite(release.weight) and release.weight > 0.0):
             raise UsageError(f"the share of {release.purpose!r} is {release.weight}; shares must be positive numbers")
+    if budget.pure:
+        check_pure(announced, fixed)
     factor = noise_scale(
-        budget, lambda scale: fixed + [release.event(z) for release, z in multipliers(announced, scale)]
+        budget, lambda scale: fixed + [release.event(z) for release, z in multipliers(announced, scale, budget.pure)]
     )
-    release, largest = max(multipliers(announced, factor), key=lambda pair: pair[1])
+    release, largest = max(multipliers(announced, factor, budget.pure), key=lambda pair: pair[1])
     if largest > LARGEST_NOISE:
         raise UsageError(
             f"epsilon={budget.epsilon:g} with delta={budget.delta:g} is too small: {release.purpose!r} would need noise of "
@@ -92,9 +95,22 @@ def common_factor(announced: list[Announced], budget: Budget, paid: tuple[Charge
     return factor
 
 
-def multipliers(announced: list[Announced], factor: float) -> list[tuple[Announced, float]]:
+def check_pure(announced: list[Announced], fixed: list[dpa.DpEvent]) -> None:
+    """delta = 0 is for Laplace noise alone: whatever else is asked for has no price there."""
+    asked = [release.purpose for release in announced if not math.isfinite(price(release.event(1e6), 0.0))]
+    if asked or not math.isfinite(price(fixed, 0.0)):
+        which = repr(asked[0]) if asked else "what the schema has cost"
+        raise UsageError(
+            f"delta=0: {which} has noise without a price at delta 0; give a delta such as 1e-5, or use method pate-gan or "
+            "pate-gan-priced with noise=laplace, start=none (pate-gan) and a schema without estimates"
+        )
+
+
+def multipliers(announced: list[Announced], factor: float, pure: bool = False) -> list[tuple[Announced, float]]:
     """The noise multiplier of every release, for a common factor."""
     total = sum(release.weight for release in announced)
+    if pure:
+        return [(release, factor * release.answers * total / release.weight) for release in announced]
     return [(release, factor * math.sqrt(release.answers * total / release.weight)) for release in announced]
 
 
@@ -110,7 +126,8 @@ def preparation(recipe: Recipe, schema: Schema, budget: Budget) -> list[Announce
         releases.append(Announced(f"estimate {group}", weights[group], event, detail=detail))
     if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
         what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
-        releases.append(Announced("class histogram", recipe.histogram_weight, dpa.GaussianDpEvent, detail=what))
+        noise = dpa.LaplaceDpEvent if budget.pure else dpa.GaussianDpEvent
+        releases.append(Announced("class histogram", recipe.histogram_weight, noise, detail=what))
     return releases
 
 

@@ -74,7 +74,7 @@ def test_flatten_counts_elementary_events():
 
 @pytest.mark.parametrize(
     ("e", "d"),
-    [(0, 0.1), (-1, 0.1), (math.nan, 0.1), (math.inf, 0.1), (1e4, 0.1), (1, 0), (1, 1), (1, -1e-5), (1, math.nan)],
+    [(0, 0.1), (-1, 0.1), (math.nan, 0.1), (math.inf, 0.1), (1e4, 0.1), (1, 1), (1, -1e-5), (1, math.nan)],
 )
 def test_budgets_that_make_no_sense_are_refused(e, d):
     with pytest.raises(UsageError, match=r"epsilon|delta"):

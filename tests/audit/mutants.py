@@ -17,11 +17,15 @@ import pandas as pd
 from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.methods.marginals.independent import Independent
+from understudy.methods.pate_gan.joint import PateGanJoint
 from understudy.methods.pate_gan.method import PateGan
+from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.questions import Counts
 from understudy.schema import Codec, Column, Schema
+
+from ..private.test_joint_votes import ForgottenClip
 
 VOTES_ALONE: dict[str, Any] = {
     "votes_share": 1000.0,
@@ -29,6 +33,7 @@ VOTES_ALONE: dict[str, Any] = {
     "rounds": 2,
     "judged": 16,
 }  # nearly all budget
+PURE: dict[str, Any] = {"delta": 0.0, "noise": "laplace", "start": "none", "rounds": 2, "judged": 16}
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------
@@ -46,6 +51,14 @@ class ForgetfulVotes(TeacherVotes):
     @property
     def scale(self) -> float:
         return super().scale / math.sqrt(VOTES_ALONE["rounds"] * VOTES_ALONE["judged"])
+
+
+class LaplaceForOne(TeacherVotes):
+    """Pure epsilon whose losses are not added up: Laplace noise of one answer on each of them."""
+
+    @property
+    def scale(self) -> float:
+        return super().scale / (PURE["rounds"] * PURE["judged"])
 
 
 class SilentVotes(TeacherVotes):
@@ -95,6 +108,29 @@ class WithVotes(PateGan):
 
 def with_votes(votes: type[TeacherVotes], teachers: int = 10) -> WithVotes:
     return WithVotes(epsilon=1.0, votes=votes, teachers=teachers, **VOTES_ALONE)
+
+
+def purely(votes: type[TeacherVotes]) -> WithVotes:
+    """Votes with Laplace noise at delta 0, without a paid start."""
+    return WithVotes(epsilon=1.0, votes=votes, teachers=10, **PURE)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WithJointVotes(PateGanJoint):
+    """Joint votes, without a paid start, with another mechanism in their place."""
+
+    votes: type[JointVotes] = JointVotes
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        opening = super().begin(curator, codec, counts, plan)
+        right = opening.mechanism
+        return opening._replace(
+            mechanism=self.votes(**{field.name: getattr(right, field.name) for field in fields(right)})
+        )
+
+
+def jointly(votes: type[JointVotes]) -> WithJointVotes:
+    return WithJointVotes(epsilon=1.0, votes=votes, teachers=10, rounds=2, judged=16)
 
 
 # -- sensitivity -------------------------------------------------------------------------------------------------------
@@ -205,6 +241,8 @@ MUTANTS = {
     "no PATE: one discriminator, no noise": Mutant(
         lambda: with_votes(NoPateVotes), "lonely", "wall-box", "answers", 200, True
     ),
+    "pure: Laplace noise of one answer on each": Mutant(lambda: purely(LaplaceForOne), "lonely", *WALL, 200, True),
+    "joint votes: clip forgotten": Mutant(lambda: jointly(ForgottenClip), "lonely", *WALL, 200, True),
     "labels: exact class counts": Mutant(
         lambda: ExactLabels(epsilon=1.0), "rare-class", "black-box", "querybased", 200
     ),

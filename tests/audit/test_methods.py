@@ -39,6 +39,8 @@ SMALL = {
     "batch": 8,
     "steps": 2,
     "round_steps": 2,
+    "votes_share": 0.1,
+    "gradients_share": 0.2,
 }
 PRESETS = (
     "dpgan-as-published",

@@ -14,7 +14,7 @@ from understudy.audit.run import run_audit
 from understudy.audit.targets import made_up
 from understudy.methods.marginals.independent import Independent
 
-from .mutants import MUTANTS, VOTES_ALONE, TeacherVotes, with_votes
+from .mutants import MUTANTS, VOTES_ALONE, JointVotes, TeacherVotes, jointly, purely, with_votes
 
 SLOW = (
     "partition: every teacher gets the last shard",
@@ -22,6 +22,8 @@ SLOW = (
     "accountant: forgets all answers but one",
     "partition: every teacher sees every row",  # traces show wrong partitions in moments (test_trace.py)
     "no PATE: one discriminator, no noise",
+    "joint votes: clip forgotten",  # quick in tests/private/test_joint_votes.py, with two that these pairs do not show
+    "pure: Laplace noise of one answer on each",  # forty seconds; tests/pate_gan/test_pure.py adds the losses up
     "metadata: bounds read from the data",  # two minutes; the one of categories is quick
     "noise: sensitivity of one row for a person",  # a person's rows are summed against their limit in tests/questions, always
 )
@@ -46,6 +48,15 @@ def test_the_right_votes_pass_the_audit_that_catches_the_wrong_ones():
     right = with_votes(TeacherVotes)
     assert right.get_params()["rounds"] == VOTES_ALONE["rounds"]
     assert not run_audit(right, epsilon=1.0, runs=200, seed=3, confidence=1.0 - 1e-6, **mutant.settings()).violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("right", [lambda: purely(TeacherVotes), lambda: jointly(JointVotes)], ids=["pure", "joint"])
+@pytest.mark.parametrize("target", ["lonely", "worst-case"])
+def test_pure_and_joint_votes_without_a_start_pass_where_their_wrong_versions_do_not(right, target):
+    """Every answer is seen (wall box), with a canary that asks about the target alone. False failure: 1e-6."""
+    settings = MUTANTS["joint votes: clip forgotten"].settings() | {"target": target}
+    assert not run_audit(right(), epsilon=1.0, runs=400, seed=3, confidence=1.0 - 1e-6, **settings).violated
 
 
 def test_a_plan_calibrated_for_a_larger_delta_is_refused_before_anything_is_released():

@@ -137,7 +137,7 @@ def test_the_record_furthest_from_the_others_is_found():
 def test_spare_places_never_take_part():
     """The noisy gradient over units that were filled up with empty ones is the same: shapes do not depend on the target."""
     pair, noise = made_up("worst-case"), SeededNoise(5)
-    estimator = DpGan(rounds=2, sampling_rate=0.5, hidden=4, critic_hidden=4, batch=8)
+    estimator = DpGan(gradients_share=0.2, rounds=2, sampling_rate=0.5, hidden=4, critic_hidden=4, batch=8)
     one = open_fit(
         estimator, Tables(pair.with_, pair.schema).fresh(), pair.schema, estimator.plan(pair.schema), noise, None
     )

@@ -136,7 +136,7 @@ def test_a_correct_fit_passes(correct):
 
 def test_the_partition_mutant_looks_different_and_fails(frame, correct):
     """Rows, keys and noise are seeded: nothing is left to chance."""
-    wrong = trace(MutantPateGan(teachers=5, seed=0, **QUICK), frame, SCHEMA, seed=0)
+    wrong = trace(MutantPateGan(teachers=5, seed=0, votes_share=0.1, **QUICK), frame, SCHEMA, seed=0)
     by_name = {check.name: check for check in wrong.checks}
     assert not by_name["rows seen by each teacher"].passed and not by_name["loss on own and other shards"].passed
     assert by_name["accountant"].passed  # the price is right, the rows are not

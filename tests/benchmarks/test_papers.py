@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks import papers, store
+from benchmarks import command, papers, store
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,12 +47,39 @@ def test_a_cell_has_one_number_whichever_suite_it_came_from(tmp_path):
     assert "0.6000 (" not in text
 
 
+def test_a_mean_mixes_no_two_versions_of_the_code(tmp_path):
+    old = [record(0.60, seed=seed) for seed in (0, 1)]
+    new = [record(0.90, seed=0, finished="2026-02-02", code="a"), record(0.92, seed=2, finished="2026-02-03", code="a")]
+    assert "0.9100 (0.0141, 2)" in line(page(tmp_path, methods=[*old, *new]), *CELL)
+
+
 def test_what_cannot_be_compared_says_why(tmp_path):
     void = record(0.9, guarantee="void")
     text = page(tmp_path, pate_gan_table_2=[void], g_pate_table_1=[record(0.9, dataset="credit-card-fraud")])
-    assert line(text, *CELL).endswith("| not run |")
+    assert line(text, *CELL).endswith("| not run (time unknown) |")
+    assert "0.9000" not in line(text, "Credit", "pate-gan |", "AUPRC"), "not set beside the published figure"
     assert line(text, "Credit", "synthcity").endswith("another implementation |")
     assert "another share of the rare class" in line(text, "Credit", "pate-gan |", "AUPRC")
+
+
+def test_tables_are_written_again_from_the_files_and_per_model_cells_print(tmp_path):
+    """Published figures of a paper's own models stand beside ours; runs of variants that a suite no longer has are left alone."""
+    models = {"logistic-g-pate": {"auroc": 0.9}, "mlp-g-pate": {"auroc": 0.8}}
+    credit = record(0.85, dataset="credit-card-fraud", method="g-pate", models=models, classifiers=["logistic-g-pate"])
+    store.append(tmp_path / "g-pate-table-1.jsonl", credit)
+    store.append(tmp_path / "gradients-start.jsonl", record(0.8, method="dpgan", options={"rounds": 7}))
+    assert command.run(["tables", "--results", str(tmp_path)]) == 0
+    text = (tmp_path / "g-pate-table-1.md").read_text(encoding="utf-8")
+    assert "| logistic-g-pate | 0.9251 | 0.9000 (one run)" in text
+    assert not (tmp_path / "gradients-start.md").exists()
+
+
+def test_what_was_not_run_has_its_time_beside_it(tmp_path):
+    seconds = {"fit_seconds": 100.0, "evaluate_seconds": 320.0}
+    other = record(0.9, method="dpgan", **seconds)
+    elsewhere = record(0.9, dataset="cardiovascular", **seconds | {"fit_seconds": 40.0})
+    text = page(tmp_path, methods=[other, elsewhere])
+    assert line(text, *CELL).endswith("| not run (about 6 min) |")
 
 
 def test_the_page_in_the_repository_is_the_one_that_the_results_give(tmp_path):

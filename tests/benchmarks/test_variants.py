@@ -37,10 +37,14 @@ def test_a_cell_per_variant_whose_options_tell_them_apart(tmp_path):
     assert runner.run(cells, tmp_path / "r.jsonl", jobs=1, command="x") == records  # all finished: nothing runs again
 
 
-def test_keys_of_cells_without_variants_are_those_of_the_results_we_have():
-    """A changed key would run every finished cell again."""
-    first = runner.cells(SUITES["methods"])[:2]
-    assert [cell.key for cell in first] == ["4b11abf312e0b326", "d1b72a10ad5596ea"]
+def test_cells_of_real_rows_keep_their_key_and_those_of_methods_change_with_the_code(monkeypatch):
+    """A changed key runs a finished cell again: wanted where the code has changed, and nowhere else."""
+    real, fitted = runner.cells(SUITES["methods"])[:2]
+    assert real.key == "4b11abf312e0b326"
+    monkeypatch.setattr(runner, "fingerprint", lambda method: "changed")
+    assert [
+        cell.key == before.key for cell, before in zip(runner.cells(SUITES["methods"])[:2], (real, fitted), strict=True)
+    ] == [True, False]
 
 
 def test_the_variant_that_says_most_is_meant():

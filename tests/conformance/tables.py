@@ -19,14 +19,14 @@ TEACHERS = 10_000
 SIZES: dict[str, Any] = {"rounds": 3, "judged": 4, "practice": 8, "batch": 8, "teachers": TEACHERS, "seed": 0}
 STEPS: dict[str, Any] = {"teacher_steps": 1, "student_steps": 2, "generator_steps": 1}
 NETS: dict[str, Any] = {"hidden": 4, "latent": 2, "student_hidden": 4}
-TINY = SIZES | STEPS | NETS
+TINY = SIZES | STEPS | NETS | {"votes_share": 0.1}
 DIRECTIONS: dict[str, Any] = {
     **{"rounds": 3, "judged": 4, "projected": 2, "practice": 4, "teachers": TEACHERS, "chunk": TEACHERS},
     **{"teacher_hidden": 2, "teacher_steps": 1, "generator_steps": 1, "hidden": 4, "latent": 2},
 }
 GRADIENTS: dict[str, Any] = {
     **{"rounds": 3, "sampling_rate": 0.5, "batch": 8, "critic_steps": 1, "latent": 2, "code": 4, "hidden": 4},
-    **{"channels": 1, "critic_hidden": 4, "critic_channels": 1, "layers": 2},
+    **{"channels": 1, "critic_hidden": 4, "critic_channels": 1, "layers": 2, "gradients_share": 0.2},
 }
 
 # Every method of the package is tested, with its defaults unless quicker options stand here.
@@ -36,7 +36,9 @@ QUICK: dict[str, dict[str, Any]] = {
         **{"max_rounds": 3, "batch": 8, "teacher_steps": 1, "student_steps": 1, "teachers": TEACHERS},
         "inverse_scale": 1e-4,
     },
+    "pate-gan-noise-free": TINY,
     "g-pate": DIRECTIONS,
+    "g-pate-noise-free": DIRECTIONS,
     "g-pate-as-published": DIRECTIONS,
     "g-pate-data-dependent": DIRECTIONS,
     "pate-gan-joint": {name: SIZES[name] for name in ("rounds", "judged", "practice", "batch", "teachers", "seed")},

@@ -94,7 +94,7 @@ def test_an_interrupted_fit_enters_the_price_once(tmp_path):
         if event["stage"] == "rounds":
             raise Stop
 
-    quick = {"rounds": 4, "student_steps": 1, "generator_steps": 1, "teacher_steps": 1, "seed": 0}
+    quick = {"votes_share": 0.1, "rounds": 4, "student_steps": 1, "generator_steps": 1, "teacher_steps": 1, "seed": 0}
     with pytest.raises(Stop):
         us.PateGan(**quick).fit(ROWS, SCHEMA, progress=stop, checkpoint=tmp_path / "c")
     model = us.PateGan(**quick).fit(ROWS, SCHEMA, checkpoint=tmp_path / "c", resume=True)

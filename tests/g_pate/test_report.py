@@ -16,9 +16,11 @@ from understudy.accounting.ledger import entries_from_dict
 from understudy.artifact import load
 from understudy.errors import UsageError
 from understudy.fit import fit
-from understudy.methods.g_pate.method import DIRECTIONS, REPORT
+from understudy.methods.g_pate.method import DIRECTIONS
 from understudy.methods.registry import method
 from understudy.private.blocks import Blocks
+from understudy.private.mechanisms.report import PURPOSE as REPORT
+from understudy.private.mechanisms.report import Report
 from understudy.private.mechanisms.reported_gradients import Counted, ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import Ensembles
 from understudy.private.noise import SecureNoise, SeededNoise
@@ -53,13 +55,15 @@ def rows(count=90):
     )
 
 
-def reported(kind=ReportedGradients, **changes):
-    return kind(mechanism(**changes), REPORT, 2.0, 4.0, 1e-5)
+def reported(kind=ReportedGradients, report=Report, **changes):
+    votes = mechanism(**changes)
+    test = smooth.consensus_price(votes.sigma_test, votes.sigma_answer)
+    return kind(votes, report(2.0, 4.0, 1e-5, votes.sigma_answer, votes.bins, votes.touched, test))
 
 
 def held(subject, gaps, tests=(40, 40), coin=b"\x80" * 32):
     """Gaps by ensemble, without any teachers."""
-    most = max(subject.directions.teachers) + 1
+    most = max(subject.votes.teachers) + 1
     counted = np.stack([np.bincount(np.asarray(g, int), minlength=most) for g in gaps])
     nobody = Ensembles({}, jnp.zeros(len(gaps), jnp.int32))
     coins = np.frombuffer(coin, np.uint8)
@@ -67,7 +71,7 @@ def held(subject, gaps, tests=(40, 40), coin=b"\x80" * 32):
 
 
 def answered_once(subject, shards, before, tape, seed=0):
-    query = probe(getattr(subject, "directions", subject), seed)
+    query = probe(getattr(subject, "votes", subject), seed)
     return jax.jit(subject.answer)(shards, before, query, tape, jax.random.key(0))
 
 
@@ -75,7 +79,7 @@ def answered_once(subject, shards, before, tape, seed=0):
 def test_directions_are_those_without_a_report_and_gaps_are_counted():
     """Two rounds with the same noise: the same answers, teachers and units left; counts as numpy finds them from the votes."""
     subject = reported(allowance=60)
-    plain = subject.directions
+    plain = subject.votes
     shards, before = prepared(subject)
     _, alone = prepared(plain)
     tape = jnp.asarray(subject.tape(2, SeededNoise(3)).astype(np.int32))
@@ -109,9 +113,9 @@ class CountedByDifference(ReportedGradients):
 
     def answer(self, data, held, query, noise, key):
         counted, directions = super().answer(data, held, query, noise, key)
-        spent = held.ensembles.left + self.directions.allowance - counted.ensembles.left
+        spent = held.ensembles.left + self.votes.allowance - counted.ensembles.left
         answers = directions.answered.sum(axis=(1, 2), dtype=jnp.int32)
-        return counted._replace(tests=held.tests + spent - self.directions.answer_units * answers), directions
+        return counted._replace(tests=held.tests + spent - self.votes.answer_units * answers), directions
 
 
 def counted_tests(kind):
@@ -145,19 +149,19 @@ def test_one_shard_moves_gaps_by_two_and_only_in_its_own_ensemble():
 # -- what leaves -----------------------------------------------------------------------------------------------------------------
 def steps(subject, told):
     """The released number in steps of the grid, back from epsilon."""
-    rdp = told["epsilon_at_most"] - np.log(1e5) / 3.0 - smooth.own_price(subject.loss, 4.0)
-    return round(rdp / (4.0 / subject.directions.sigma_answer**2) * smooth.PRICE_STEPS)
+    rdp = told["epsilon_at_most"] - np.log(1e5) / 3.0 - smooth.own_price(subject.report.loss, 4.0)
+    return round(rdp / (4.0 / subject.votes.sigma_answer**2) * smooth.PRICE_STEPS)
 
 
 def test_the_report_is_the_noisy_price_inside_its_public_range():
     subject = reported(teachers=(60, 60), unit=2.0)
     gaps = ([50, 55, 60], [58] * 4)
-    table, test = subject.table(60), subject.test
+    table, test = subject.report.table(60), subject.report.test
     for coin in (b"\x10" * 32, b"\x80" * 32, b"\xd0" * 32):
         state = held(subject, gaps, coin=coin)
         counted = np.asarray(state.gaps, np.int64)
         value = smooth.total(table, counted, np.asarray([40, 40]), test, 1)
-        wanted = smooth.raised(value, subject.scale(table, counted), coin)
+        wanted = smooth.raised(value, subject.report.scale(table, counted), coin)
         most = 4 * smooth.PRICE_STEPS + 40 * test
         assert steps(subject, subject.close(state)) == min(max(wanted, 40 * test), most)
     for coin, end in ((bytes(32), 40 * test), (b"\xff" * 32, most)):
@@ -167,25 +171,25 @@ def test_the_report_is_the_noisy_price_inside_its_public_range():
 def test_where_no_vote_can_lower_the_price_the_report_is_the_public_price():
     """Noise that is large against the ensemble: nothing to hide, no noise, and it says so."""
     subject = reported()
-    assert (subject.table(9) == smooth.PRICE_STEPS).all()
+    assert (subject.report.table(9) == smooth.PRICE_STEPS).all()
     for coin in (bytes(32), b"\xff" * 32):
         told = subject.close(held(subject, ([9, 9, 0], [5]), coin=coin))
         assert told["epsilon_at_most"] == told["epsilon_largest"]
     none = subject.close(held(subject, ([], []), tests=(0, 0)))
-    assert none["epsilon_at_most"] == pytest.approx(smooth.own_price(subject.loss, 4.0) + np.log(1e5) / 3.0)
+    assert none["epsilon_at_most"] == pytest.approx(smooth.own_price(subject.report.loss, 4.0) + np.log(1e5) / 3.0)
 
 
 def uncovered(subject):
     """By how much the loss between neighbouring states exceeds the price; exact, on a grid coarse enough to list all results."""
-    coarse, sides = -(-subject.table(60) // 2**13), []
+    coarse, sides = -(-subject.report.table(60) // 2**13), []
     for gap in range(0, 61, 2):
         counted = np.asarray(held(subject, ([gap] * 5, [gap])).gaps, np.int64)
         value = smooth.total(coarse, counted, np.zeros(2, np.int64), 0, 1)
-        sides.append((value, subject.scale(coarse, counted)))
-    return max(referee_smooth.loss(a, b, 120) for a, b in itertools.pairwise(sides)) - subject.loss
+        sides.append((value, subject.report.scale(coarse, counted)))
+    return max(referee_smooth.loss(a, b, 120) for a, b in itertools.pairwise(sides)) - subject.report.loss
 
 
-class LocalNoise(ReportedGradients):
+class LocalNoise(Report):
     """Mutant: local sensitivity in place of the smooth one."""
 
     def scale(self, table, gaps):
@@ -194,7 +198,7 @@ class LocalNoise(ReportedGradients):
 
 def test_noise_that_does_not_cover_neighbours_is_caught():
     assert uncovered(reported(teachers=(60, 60), unit=2.0)) <= 0
-    assert uncovered(reported(LocalNoise, teachers=(60, 60), unit=2.0)) > 5
+    assert uncovered(reported(report=LocalNoise, teachers=(60, 60), unit=2.0)) > 5
 
 
 def test_the_coin_is_the_operating_system_s_and_fresh():
@@ -312,4 +316,4 @@ def test_the_published_preset_reports_too_and_the_void_one_refuses():
 
 def test_shadow_fits_share_one_program():
     subject = reported()
-    assert subject.program == replace(subject, directions=replace(subject.directions, capacity=99)).program
+    assert subject.program == replace(subject, votes=replace(subject.votes, capacity=99)).program

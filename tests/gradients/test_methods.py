@@ -74,7 +74,7 @@ def test_both_stages_are_paid_from_one_ledger_and_a_forgotten_stage_is_caught():
 
 
 def test_the_split_between_the_stages_is_stated():
-    plan = us.method("rdp-cgan")(rounds=100, autoencoder_share=0.3).plan(mixed_schema())
+    plan = us.method("rdp-cgan")(gradients_share=0.2, rounds=100, autoencoder_share=0.3).plan(mixed_schema())
     (charge,) = (charge for charge in plan.charges if charge.purpose == GRADIENTS)
     assert charge.detail == "30 for the autoencoder, 70 for the critic"
     assert sum(flatten(charge.event).values()) == 100

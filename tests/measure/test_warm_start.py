@@ -133,7 +133,7 @@ def test_large_tables_are_asked_for_moments(monkeypatch: pytest.MonkeyPatch) -> 
 
 # -- trust ------------------------------------------------------------------------------------------------------------------
 def network_of(**more: object) -> tuple[object, us.DpGan]:
-    estimator = us.DpGan(epsilon=1.0, **more)
+    estimator = us.DpGan(epsilon=1.0, gradients_share=0.2, **more)
     codec = Codec(SPARSE)
     return estimator._generator(Heads.of(codec.blocks, codec.width), codec.class_count), estimator
 
@@ -143,7 +143,7 @@ def test_trust_grows_with_rows_and_budget_and_falls_with_weights() -> None:
     plan = estimator.plan(SPARSE)
     few, many = (estimator._trust(network, plan, units) for units in (700.0, 70_000.0))
     assert 0.0 < few < 0.3 and 0.95 < many < 1.0
-    richer = us.DpGan(epsilon=10.0)
+    richer = us.DpGan(epsilon=10.0, gradients_share=0.2)
     assert richer._trust(network, richer.plan(SPARSE), 700.0) > 3.0 * few
     larger, _ = network_of(critic_hidden=256)
     assert estimator._trust(larger, plan, 700.0) < 0.5 * few

@@ -23,7 +23,7 @@ VOTES = "teacher votes"
 
 
 def noise(schema=PLAIN, **options):
-    return PateGan(**options).plan(schema).parameters["noise"]
+    return PateGan(**{"votes_share": 0.1} | options).plan(schema).parameters["noise"]
 
 
 def people(classes, max_rows):
@@ -121,7 +121,7 @@ ESTIMATED = Schema(columns=(Column(name="x", kind="continuous", estimate="x"), C
     ],
 )
 def test_options_out_of_range_are_named(option, value, schema):
-    estimator = PateGan().set_params(**{option: value})
+    estimator = PateGan(votes_share=0.1).set_params(**{option: value})
     with pytest.raises(UsageError, match=option) as caught:
         estimator.plan(schema)
     assert "\n" not in str(caught.value)
@@ -193,7 +193,7 @@ def test_vote_noise_grows_with_the_classes_of_a_unit(kind, power):
     """Same price per answer, more noise in votes: by the root of the number of classes (Laplace: by the number)."""
 
     def stated(schema):
-        notes = PateGan(noise=kind).plan(schema).notes
+        notes = PateGan(noise=kind, votes_share=0.1).plan(schema).notes
         return float(notes[0].split("vote noise: ")[1].split(" votes")[0].replace(",", ""))
 
     alone, four = stated(people(4, 1)), stated(people(4, 4))
@@ -269,6 +269,31 @@ def test_thresholds_take_a_tenth_of_delta_whatever_the_number_of_lists():
         plan = PateGan().plan(estimates(*({"name": f"c{i}", "estimate": f"c{i}", **LISTS} for i in range(lists))))
         deltas = [event.delta for charge in plan.charges for event in flatten(charge.event) if hasattr(event, "delta")]
         assert len(deltas) == lists and math.fsum(deltas) == pytest.approx(0.1 * plan.budget.delta)
+
+
+@pytest.mark.parametrize(
+    ("method", "share"), [("pate-gan", "votes_share"), ("dpgan", "gradients_share"), ("rdp-cgan", "gradients_share")]
+)
+def test_rounds_get_a_share_only_where_they_can_pay_for_themselves(method, share):
+    """On top of paid moments none by default, so that no default is below its own start; all of it without a start."""
+
+    def asked(**options):
+        return [charge.purpose for charge in understudy.method(method)(**options).plan(mixed_schema()).charges]
+
+    start = ["class histogram", "column cells 1", "column cells 2", "column marginals", "class moments"]
+    assert asked() == start
+    assert asked(**{share: 0.1})[:-1] == start and len(asked(**{share: 0.1})) == 6
+    alone = understudy.method(method)(start="none").plan(mixed_schema())
+    assert len(alone.charges) == 2 and alone.shares()[-1].share > 0.85
+    notes = understudy.method(method)().plan(mixed_schema(), rows=10_000).notes
+    assert "cannot pay for themselves" in notes[0] and share in notes[0]
+
+
+def test_convolutions_get_their_share_in_wide_tables():
+    """The rule looks at the number of columns, which is public: 187 readings of a heart, not 11 facts about a patient."""
+    wide = Schema(columns=tuple(Column(name=f"x{i}", kind="continuous", lower=0, upper=1) for i in range(120)))
+    asked = {name: understudy.method(name)().plan(wide).parameters["noise"] for name in ("dpgan", "rdp-cgan")}
+    assert "gradients" in asked["rdp-cgan"] and "gradients" not in asked["dpgan"]
 
 
 def test_multipliers_split_the_squared_loss_by_weight():

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
+from understudy.errors import UsageError
+
+NO_DELTA = "delta=0: no Gaussian noise fits; give a delta such as 1e-5, or name method pate-gan with noise=laplace and start=none"
 SLACK = 1e-9  # far above double rounding in the formulas below, far below anything that matters
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -52,7 +55,9 @@ def delta(mu: float, epsilon: float) -> float:
 
 
 def epsilon(mu: float, delta: float) -> float:
-    """Smallest epsilon with which mu-GDP is (epsilon, delta)-DP, rounded up."""
+    """Smallest epsilon with which mu-GDP is (epsilon, delta)-DP, rounded up; infinite at delta 0."""
+    if delta <= 0:
+        return 0.0 if mu <= 0 else math.inf
     target = math.log(delta)
     if mu <= 0 or log_delta(mu, 0.0) <= target:
         return 0.0
@@ -63,6 +68,8 @@ def epsilon(mu: float, delta: float) -> float:
 
 def mu(epsilon: float, delta: float) -> float:
     """Largest mu that (epsilon, delta) allows, rounded down. (1, 1e-5) allows 0.2681, noise 3.7306 for one answer."""
+    if delta <= 0:
+        raise UsageError(NO_DELTA)
     target = math.log(delta)
     low, high = 1e-12, 1.0
     while log_delta(high, epsilon) < target:

@@ -98,7 +98,7 @@ def gaussian_mu(events: Events) -> float | None:
 
 def epsilon(events: Events, delta: Real) -> float:
     """Smallest epsilon known for the events at this delta: never below the exact one. Infinite if there is none."""
-    if not 0 < delta < 1:
+    if not 0 <= delta < 1:
         raise UsageError(f"delta={delta} must lie between 0 and 1")
     return _epsilon(_atoms(events), float(delta))
 

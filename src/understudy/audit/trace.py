@@ -40,6 +40,7 @@ from understudy.schema import Schema
 FORMAT = "understudy trace 1"
 WARNING = "Research on public data: this looks inside the wall and shows what the guarantee protects."
 TEACHERS = 5  # of the published figures
+VOTES_SHARE = 0.1  # of the squared loss, where a method would ask for no votes by default
 LOOKS = 25  # rounds in which the rows seen are measured
 NEAR, BELOW = 0.01, 1e-3  # the ledger may charge 1 % more than the second calculation, and next to nothing less
 
@@ -156,11 +157,11 @@ def trace(
 
 
 def make_estimator(method: str, epsilon: float, delta: float, options: Mapping[str, object]) -> Estimator:
-    """The method with its options checked, with few teachers unless told otherwise."""
+    """The method with its options checked, with few teachers and with votes, which are what is traced, unless told otherwise."""
     kind = method_called(method)
     known = kind().get_params()
     check_names(method, sorted(known), options)
-    default = {"teachers": TEACHERS} if "teachers" in known else {}
+    default = {name: value for name, value in (("teachers", TEACHERS), ("votes_share", VOTES_SHARE)) if name in known}
     made: Estimator = kind(epsilon=epsilon, delta=delta, **default | dict(options))
     return made
 

@@ -130,9 +130,9 @@ def audit(
         return
     claimed = need("--epsilon", epsilon, "name the claim to check, e.g. --epsilon 1")
     at = DEFAULT_DELTA if delta is None else delta
-    if not claimed > 0 or not 0 < at < 1:
+    if not claimed > 0 or not 0 <= at < 1:
         raise UsageError(
-            f"(epsilon, delta) = ({claimed:g}, {at:g}) is no claim; epsilon > 0 and 0 < delta < 1 are needed"
+            f"(epsilon, delta) = ({claimed:g}, {at:g}) is no claim; epsilon > 0 and 0 <= delta < 1 are needed"
         )
     if runs < 40:
         raise UsageError(f"--runs {runs} is too few for a bound; use 40 or more, better 2000")

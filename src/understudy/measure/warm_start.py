@@ -49,6 +49,18 @@ def announce_start(schema: Schema, marginals: float, moments: float) -> list[Ann
     return [*one_way, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else one_way
 
 
+def rounds_weight(begin: Begin, share: float | None, usual: float, pays: bool = False) -> float:
+    """The weight of what is asked in rounds; 0: nothing is.
+
+    Where no share is given, rounds get `usual`, but on top of paid moments only where they can pay for themselves (`pays`, from
+    public values). Votes of one-layer teachers never can: a share w of the squared loss gives the mean of a feature of a class to
+    sqrt(F) / (sqrt(w) mu N) deviations if moments get it, and to 2.5 times that if votes do (docs/pate-gan.md).
+    """
+    if share is not None:
+        return share
+    return usual if begin != "moments" or pays else 0.0
+
+
 def announce_begin(schema: Schema, begin: Begin, marginals: float, moments: float) -> list[Announced]:
     """The answers that a way to begin pays for."""
     if begin == "none":

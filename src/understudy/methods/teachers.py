@@ -4,12 +4,19 @@ All of it follows from public values and released class counts.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
+import dp_accounting as dpa
 import numpy as np
 
+from understudy.private.mechanisms.report import PURPOSE as REPORT
 from understudy.questions.categories import LARGEST_LIST
+from understudy.recipe import Announced
 from understudy.schema import Schema
+
+USEFUL_SHARE = 0.02  # a mean difference between vote shares that can be learned from
+FEWEST_ROWS, MOST_ROWS = 5.0, 100.0  # of a teacher whose shard grows with epsilon
 
 
 def is_conditional(schema: Schema) -> bool:
@@ -30,8 +37,25 @@ def class_count(schema: Schema) -> int:
     return len(column.outcomes) if column.resolved else LARGEST_LIST
 
 
+def rows_by_noise(counts: np.ndarray, mu: float) -> np.ndarray:
+    """Rows per teacher of every ensemble: as many as the noise allows.
+
+    All answers together know a vote share to 1 / (k mu), k = n / m teachers of m rows each. Larger shards make better teachers
+    and fewer of them, so m is the largest one at which that is `USEFUL_SHARE`, between `FEWEST_ROWS` and `MOST_ROWS`.
+    """
+    return np.asarray(np.clip(USEFUL_SHARE * mu * counts, FEWEST_ROWS, MOST_ROWS))
+
+
+def announce_report(share: float, others: Sequence[Announced]) -> list[Announced]:
+    """A report of the data-dependent price that gets this share of the squared loss beside the others."""
+    if not share:
+        return []
+    weight = share / (1.0 - share) * sum(release.weight for release in others)
+    return [Announced(REPORT, weight, dpa.GaussianDpEvent, detail="one number, by smooth sensitivity")]
+
+
 def ensembles(
-    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float, most: int
+    counts: np.ndarray, schema: Schema, teachers: int | None, rows_per_teacher: float | np.ndarray, most: int
 ) -> tuple[tuple[int, ...], int]:
     """Teachers of every ensemble and rows a shard can hold, from released counts.
 
@@ -45,7 +69,7 @@ def ensembles(
     chosen = tuple(int(value) for value in np.ceil(fitting))
     mean = float(np.max(counts / np.asarray(chosen)))
     if teachers is None:
-        mean = min(mean, max(meant, float(np.max(counts / np.ceil(wanted)))))
+        mean = min(mean, max(float(np.max(meant)), float(np.max(counts / np.ceil(wanted)))))
     return chosen, math.ceil(mean + 3.0 * math.sqrt(mean * per_unit) + 1)
 
 

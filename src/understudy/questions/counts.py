@@ -16,6 +16,10 @@ is one Gaussian answer, `GaussianDpEvent(sigma)`, and multiplying back is the sc
 b_i) the tables of a unit, each divided by its scale, have a squared norm of at most sum_i b_i / (sum b) / sigma^2 = 1 /
 sigma^2, whatever the b_i are: the same `GaussianDpEvent(sigma)`. Equal parts are the formula above.
 
+**Laplace noise.** In L1 norm a row adds c_i to table i at most, a unit's m rows m c_i. With Laplace noise of scale m c_i sigma
+(sum b) / b_i the tables of a unit, each divided by its scale, have an L1 norm of at most 1 / sigma: one `LaplaceDpEvent(sigma)`,
+which has a price at delta = 0, too.
+
 **Share.** With `share` every row of a unit of r rows counts G // r steps of a grid of G = 2^20, so that the weights
 of a unit add up to at most G whatever r is: the same proof with m = 1, in units of G. Counts then add up to units
 instead of rows.
@@ -25,7 +29,7 @@ Cells are clipped to their node's size inside the wall, so no map can count a ro
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import dp_accounting as dpa
 import numpy as np
@@ -38,7 +42,7 @@ WEIGHT_GRID = 1 << 20  # steps of a unit's weight, where its rows share it
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """One Gaussian answer: exact integer counts with exact integer noise."""
+    """One answer: exact integer counts with exact integer noise."""
 
     cells: Step  # a cell of every node
     sizes: tuple[int, ...]  # cells of every node
@@ -47,6 +51,7 @@ class Counts:
     rows_per_unit: int
     share: bool = False
     budgets: tuple[float, ...] = ()  # parts of the squared privacy loss, one for each table; none given: equal
+    noise: Literal["gaussian", "laplace"] = "gaussian"
 
     @classmethod
     def of_cliques(
@@ -69,8 +74,8 @@ class Counts:
 
     @property
     def event(self) -> dpa.DpEvent:
-        """One Gaussian answer for all tables together."""
-        return dpa.GaussianDpEvent(self.sigma)
+        """One answer for all tables together."""
+        return dpa.GaussianDpEvent(self.sigma) if self.noise == "gaussian" else dpa.LaplaceDpEvent(self.sigma)
 
     @property
     def grid(self) -> int:
@@ -84,9 +89,13 @@ class Counts:
 
     @property
     def deviations(self) -> tuple[float, ...]:
-        """Standard deviation of the noise on every count of each table."""
+        """Scale of the noise on every count of each table: its standard deviation, or Laplace's b."""
         budgets = self.budgets or (1.0,) * len(self.tables)
         parts = [math.fsum(budgets) / budget for budget in budgets]
+        if (
+            self.noise == "laplace"
+        ):  # `deviation` takes the root, as squared losses add up; pure losses add up themselves
+            parts = [part**2 for part in parts]
         return tuple(
             deviation(self.sigma, part, self.rows_per_unit, self.share, len(table))
             for table, part in zip(self.tables, parts, strict=True)
@@ -110,6 +119,6 @@ def deviation(
     return sigma * math.sqrt(tables) * cliques * (1 if share else rows_per_unit)
 
 
-def class_counts(classes: int, sigma: float, rows_per_unit: int) -> Counts:
+def class_counts(classes: int, sigma: float, rows_per_unit: int, *, pure: bool = False) -> Counts:
     """The rows of every class; without a class label there is one bin, which is the noisy number of rows."""
-    return Counts.of_cliques(Label(), (classes,), [(0,)], sigma, rows_per_unit)
+    return Counts(Label(), (classes,), (((0,),),), sigma, rows_per_unit, noise="laplace" if pure else "gaussian")

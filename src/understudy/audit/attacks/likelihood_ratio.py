@@ -309,7 +309,7 @@ class PanelCanary(Canary):
         ends = jnp.asarray([-1.0, 1.0])[None, None, :, None]
         practice = jnp.broadcast_to(ends, (1, self.classes, 2, width))
         sides = jnp.where(jnp.arange(self.judged) % 2 == 0, FAR, -FAR)[None, :, None]
-        return Panel(practice, jnp.broadcast_to(sides * state, (self.classes, self.judged, width)))
+        return Panel(practice, jnp.broadcast_to(sides * state[None, None, :], (self.classes, self.judged, width)))
 
 
 def watcher(pair: Pair, canary: bool) -> Watch:

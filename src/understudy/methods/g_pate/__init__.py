@@ -10,6 +10,7 @@ Read in this order:
     private/mechanisms/teacher_gradients.py     the answer and its price
     generator.py        the generator, which sees released directions only
     presets.py          the paper's figures under sound accounting
+    reference.py        the directions without noise, which is not private
     data_dependent.py   the paper's data-dependent price, whose guarantee is void
 """
 
@@ -20,6 +21,7 @@ from understudy.lazy import lazily
 _WHERE = {
     "GPate": "understudy.methods.g_pate.method",
     "GPateAsPublished": "understudy.methods.g_pate.presets",
+    "GPateNoiseFree": "understudy.methods.g_pate.reference",
     "GPateDataDependent": "understudy.methods.g_pate.data_dependent",
 }
 

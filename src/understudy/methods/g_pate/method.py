@@ -20,20 +20,20 @@ from understudy.estimator import Estimator
 from understudy.measure.marginals import Marginals, NormalScores, public_marginals
 from understudy.measure.warm_start import announce_start, ask_class_start, ask_start, public_start, start_note
 from understudy.methods.g_pate.generator import GPateGenerator, Hints
-from understudy.methods.teachers import classes_per_unit, ensembles
+from understudy.methods.teachers import USEFUL_SHARE, announce_report, classes_per_unit, ensembles
 from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.plan import preparation
+from understudy.private.mechanisms.report import PURPOSE as REPORT
+from understudy.private.mechanisms.report import Report
 from understudy.private.mechanisms.reported_gradients import ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, TeacherGradients, TeacherNetwork
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 DIRECTIONS = "teacher directions"
-REPORT = "report of the data-dependent price"
-USEFUL_SHARE = 0.02  # a mean difference between vote shares that a generator can learn from
 SPREAD = 0.4  # of pixels around their class's location, where nothing was paid for; black is -1, white 1
 PIXEL_CELLS = 64  # between black and white, where class moments are paid for
 LOOSE = 1e3  # prior_deviation of a generator that has nothing to be held to
@@ -199,13 +199,9 @@ class GPate(Estimator):
         units = rounds * self.allowance
         weight = self.choices(schema).directions_share
         directions = Announced(DIRECTIONS, weight, event, answers=units, detail=detail)
-        return [*self._announce_start(schema), *self._announce_report(schema), directions]
-
-    def _announce_report(self, schema: Schema) -> list[Announced]:
-        if not self.report_share:
-            return []
-        weight = self.report_share * self._total_weight(schema)
-        return [Announced(REPORT, weight, dpa.GaussianDpEvent, detail="one number, by smooth sensitivity")]
+        start = self._announce_start(schema)
+        others = [*preparation(self, schema, self.budget), *start, directions]
+        return [*start, *announce_report(self.report_share, others), directions]
 
     def _announce_start(self, schema: Schema) -> list[Announced]:
         chosen = self.choices(schema)
@@ -314,7 +310,16 @@ class GPate(Estimator):
             (tests, self.expected * tests),
             plan.budget.delta,
         )
-        return ReportedGradients(mechanism, REPORT, plan.parameters["noise"][REPORT], order, plan.budget.delta)
+        report = Report(
+            multiplier=plan.parameters["noise"][REPORT],
+            order=order,
+            delta=plan.budget.delta,
+            sigma_answer=mechanism.sigma_answer,
+            bins=mechanism.bins,
+            touched=mechanism.touched,
+            test=smooth.consensus_price(mechanism.sigma_test, mechanism.sigma_answer),
+        )
+        return ReportedGradients(mechanism, report)
 
     def _unit(self, plan: Plan, touched: int) -> float:
         """Noise multiplier of one unit of the filter, as the plan found it."""

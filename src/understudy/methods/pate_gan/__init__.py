@@ -13,6 +13,7 @@ Read in this order:
     joint.py, generator_joint.py            votes as vectors: a round is one answer, a student in closed form
     private/mechanisms/joint_votes.py       its answer and its price
     priced.py                  the same networks with rounds fixed beforehand, so that the guarantee holds
+    reference.py               the votes without noise, which is not private
 """
 
 from typing import Any
@@ -22,6 +23,7 @@ from understudy.lazy import lazily
 _WHERE = {
     "PateGan": "understudy.methods.pate_gan.method",
     "PateGanJoint": "understudy.methods.pate_gan.joint",
+    "PateGanNoiseFree": "understudy.methods.pate_gan.reference",
     "PateGanPriced": "understudy.methods.pate_gan.priced",
     "PateGanAsPublished": "understudy.methods.pate_gan.published",
 }

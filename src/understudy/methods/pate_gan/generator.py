@@ -7,15 +7,21 @@ A round of the conversation:
     update   n_S student steps on Eq. 7,    L_S = -sum_j r_j log S(u_j) + (1 - r_j) log(1 - S(u_j)),
              then generator steps on Eq. 5 in its non-saturating form,   L_G = -sum_j log S(G(z_j))
 
-Cross-entropy is linear in r_j, so the unbiased noisy share serves as the target as it is. The student also learns from the
-answers of earlier rounds (replay: post-processing, free). The generator starts from released class moments and is held to
-them by their own standard error, and a class whose answers drown in noise is trusted little (`Start.trust`, from public values),
-so that noisy answers can refine but not wreck what was paid for before.
+Cross-entropy is linear in r_j, so the unbiased noisy share serves as the target as it is. With `student="wasserstein"` the
+student is a critic with bounded weights instead,
+
+    L_S = -sum_j (r_j - mean r) S(u_j),       L_G = -sum_j S(G(z_j))
+
+the difference between its mean over rows as they are voted real and as they are voted fake, up to a factor.
+
+The student also learns from the answers of earlier rounds (replay: post-processing, free). The generator starts from released
+class moments and is held to them by their own standard error, and a class whose answers drown in noise is trusted little
+(`Start.trust`, from public values), so that noisy answers can refine but not wreck what was paid for before.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +34,8 @@ from understudy.nn.copula import Copula, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.questions.rounds import Judgement
 from understudy.schema import Codec
+
+WEIGHT_CLIP = 0.1  # bound on every weight of a Wasserstein student, as DPGAN's critic has
 
 
 class PateGanState(NamedTuple):
@@ -63,6 +71,7 @@ class PateGanGenerator:
     generator_learning_rate: float
     student_decay: float
     replay: bool
+    student: Literal["cross-entropy", "wasserstein"] = "cross-entropy"
 
     @property
     def network(self) -> Copula:
@@ -131,9 +140,13 @@ class PateGanGenerator:
             picked = jax.random.randint(key, (self.classes, self.batch), 0, filled)
             rows = jnp.take_along_axis(state.seen, picked[..., None], axis=1)
             shares = jnp.take_along_axis(state.shares, picked, axis=1)
-            loss, grads = jax.value_and_grad(student_loss)(student, rows, shares, state.start.trust)
+            of = critic_loss if self._critic else student_loss
+            loss, grads = jax.value_and_grad(of)(student, rows, shares, state.start.trust)
             updates, opt = self._student_optimiser.update(grads, opt, student)
-            return (optax.apply_updates(student, updates), opt), loss
+            student = optax.apply_updates(student, updates)
+            if self._critic:
+                student = jax.tree.map(lambda weight: jnp.clip(weight, -WEIGHT_CLIP, WEIGHT_CLIP), student)
+            return (student, opt), loss
 
         keys = jax.random.split(key, self.student_steps)
         (student, opt), losses = jax.lax.scan(step, (state.student, state.student_opt), keys)
@@ -142,9 +155,9 @@ class PateGanGenerator:
     def _learn_generator(self, state: PateGanState, key: PRNGKeyArray) -> tuple[PateGanState, Float[Array, ""]]:
         def loss(generator: Params, key: PRNGKeyArray) -> Float[Array, ""]:
             fakes = self._fakes(state._replace(generator=generator), self.batch, key)
-            fooled: Float[Array, ""] = -(
-                state.start.trust * jax.nn.log_sigmoid(student_logits(state.student, fakes))
-            ).mean()
+            logits = student_logits(state.student, fakes)
+            pleased = logits if self._critic else jax.nn.log_sigmoid(logits)
+            fooled: Float[Array, ""] = -(state.start.trust * pleased).mean()
             return fooled + self._prior(generator, state.start)
 
         def step(carry: Any, key: PRNGKeyArray) -> Any:
@@ -163,6 +176,10 @@ class PateGanGenerator:
         loose = (generator["mix"] ** 2).mean() + (generator["outer"] ** 2).mean()
         per_answer = self.heads.width / (2.0 * self.rounds * self.judged)
         return per_answer * ((moved / start.prior_deviation**2).mean() + loose)
+
+    @property
+    def _critic(self) -> bool:
+        return self.student == "wasserstein"
 
     @property
     def _generator_optimiser(self) -> optax.GradientTransformation:
@@ -204,6 +221,17 @@ def student_logits(student: Params, rows: Float[Array, "classes rows width"]) ->
     hidden = jax.nn.relu(rows @ student["inner"] + student["inner_class"][:, None, :])
     direct = jnp.einsum("cnw,cw->cn", rows, student["direct"])
     return hidden @ student["outer"] + direct + student["bias"][:, None]
+
+
+def critic_loss(
+    student: Params,
+    rows: Float[Array, "classes rows width"],
+    shares: Float[Array, "classes rows"],
+    trust: Float[Array, "classes 1"],
+) -> Float[Array, ""]:
+    """Of a Wasserstein student; linear in the noisy shares, too."""
+    centred = shares - shares.mean(axis=1, keepdims=True)
+    return -(trust * centred * student_logits(student, rows)).mean()
 
 
 def student_loss(

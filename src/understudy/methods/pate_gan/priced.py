@@ -25,7 +25,12 @@ from understudy.accounting import Plan
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import histogram_beside
 from understudy.methods.pate_gan.generator_published import PublishedGenerator
+from understudy.methods.pate_gan.method import check_report
+from understudy.methods.teachers import announce_report
 from understudy.nn.heads import Heads
+from understudy.plan import preparation
+from understudy.private.mechanisms.report import PURPOSE as REPORT
+from understudy.private.mechanisms.reported_votes import ReportedVotes, reported
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
@@ -49,6 +54,7 @@ class PateGanPriced(Estimator):
     teacher_learning_rate: float = 0.1
     answers: Literal["share", "label"] = "label"  # the paper's thresholded vote, or the share before the threshold
     noise: Literal["gaussian", "laplace"] = "gaussian"
+    report_share: float = 0.0  # of the squared loss, for a sanitised data-dependent epsilon of the votes; 0: none
 
     def check_options(self) -> None:
         check_counts(
@@ -60,6 +66,7 @@ class PateGanPriced(Estimator):
         )
         check_positive(learning_rate=self.learning_rate, teacher_learning_rate=self.teacher_learning_rate)
         check_choice(noise=(self.noise, ("gaussian", "laplace")), answers=(self.answers, ("share", "label")))
+        check_report(self.report_share, self.answers, self.noise)
 
     def conditional(self, schema: Schema) -> bool:
         return False
@@ -78,17 +85,22 @@ class PateGanPriced(Estimator):
             return self._votes(1, 1, z).event(int(self.rounds))
 
         detail = f"{self.rounds} rounds x {self.student_steps} student steps x {self.batch} answers"
-        return [Announced(VOTES, 1.0, event, answers=int(self.rounds) * self.judged, detail=detail)]
+        votes = Announced(VOTES, 1.0, event, answers=int(self.rounds) * self.judged, detail=detail)
+        return [*announce_report(self.report_share, [*preparation(self, schema, self.budget), votes]), votes]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         rows = float(counts.sum())
         teachers = self.teachers or max(round(rows / 100.0), 2)
         mean = rows / teachers
         capacity = math.ceil(mean + SURPLUS * math.sqrt(mean * codec.schema.max_rows_per_unit) + 1)
-        mechanism = self._votes(teachers, capacity, plan.parameters["noise"][VOTES])
+        noise = plan.parameters["noise"]
+        votes = self._votes(teachers, capacity, noise[VOTES])
+        asked: TeacherVotes | ReportedVotes = votes
+        if self.report_share:
+            asked = reported(votes, int(self.rounds), noise[REPORT], plan.budget.delta)
         heads = Heads.of(codec.blocks, codec.width)
         generator = PublishedGenerator(heads, self.batch, self.teacher_steps, self.student_steps, self.learning_rate)
-        return Opening(generator, None, VOTES, mechanism, int(self.rounds))
+        return Opening(generator, None, VOTES, asked, int(self.rounds))
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None

@@ -145,6 +145,6 @@ def release(question: Counts, total: Exact, noise: NoiseSource) -> list[Any]:
     released = []
     for table, deviation in zip(question.tables, question.deviations, strict=True):
         counts = sum((total[clique] for clique in table[1:]), total[table[0]])
-        noisy = counts + noise.draw("gaussian", question.grid * deviation, counts.shape)
+        noisy = counts + noise.draw(question.noise, question.grid * deviation, counts.shape)
         released.append((noisy if question.grid == 1 else noisy / question.grid).tolist())
     return released
