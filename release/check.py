@@ -5,6 +5,7 @@ how long it took from `pip install` to the first synthetic rows; code 1 if somet
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,10 @@ def main(package: Path) -> int:
 
 
 def _run(words: list[object], place: Path) -> str:
-    done = subprocess.run([str(word) for word in words], cwd=place, capture_output=True, text=True)
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }  # the package, not a clone
+    done = subprocess.run([str(word) for word in words], cwd=place, capture_output=True, text=True, env=clean)
     if done.returncode:
         sys.exit(f"failed: {' '.join(str(word) for word in words)}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 import tomllib
 from pathlib import Path
 
@@ -46,3 +47,10 @@ def test_the_source_archive_has_every_folder_that_the_tests_import():
     tracked = {one.name for one in ROOT.iterdir() if one.is_dir() and any(one.glob("*.py"))}
     assert tracked <= set(packed) | {"docs", "build", "dist"}, tracked
     assert "tools" in packed
+
+
+def test_the_trial_of_a_package_does_not_see_a_clone(tmp_path, monkeypatch):
+    """With PYTHONPATH it tried the sources of the clone instead of what was installed."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run = runpy.run_path(str(ROOT / "release" / "check.py"))["_run"]
+    assert str(tmp_path) not in run([sys.executable, "-c", "import sys; print(sys.path[1:])"], tmp_path)
