@@ -3,10 +3,10 @@
     python -m benchmarks.teachers run  [--teachers 20000] [--rows 400000] [--rounds 3]
     python -m benchmarks.teachers show                                            the results as a table
 
-The rounds alone, without a fit around them: rows of 100 made-up numbers are dealt to one class's teachers, who train and judge 32 rows in
-every round (`private.sharded.Keepers`). Each engine runs in a process of its own, one after another, two workers. `same votes`:
-a digest of the exact counts of every round, before noise. Memory is the largest of the process, beside what the same process takes
-before it has a teacher (interpreter, JAX). On a machine that others use, look at processor seconds.
+The rounds alone, without a fit around them: rows of 100 made-up numbers are dealt to one class's teachers, who train and judge 32
+rows in every round (`private.sharded.Keepers`). Each engine runs in a process of its own, one after another, two workers. `same
+votes`: a digest of the exact counts of every round, before noise. Memory is the largest of the process, beside what the same
+process takes before it has a teacher (interpreter, JAX, what dealing took). On a machine that others use, look at processor seconds.
 """
 
 import argparse
