@@ -6,7 +6,8 @@
 The rounds alone, without a fit around them: rows of 100 made-up numbers are dealt to one class's teachers, who train and judge 32
 rows in every round (`private.sharded.Keepers`). Each engine runs in a process of its own, one after another, two workers. `same
 votes`: a digest of the exact counts of every round, before noise. Memory is the largest of the process, beside what the same
-process takes before it has a teacher (interpreter, JAX, what dealing took). On a machine that others use, look at processor seconds.
+process takes before it has a teacher (interpreter, JAX, what dealing took). On a machine that others use, look at processor
+seconds.
 """
 
 import argparse
