@@ -12,7 +12,7 @@ import pytest
 
 from understudy import cli
 
-STEPS = ("rounds=2", "student_steps=2", "generator_steps=2", "teacher_steps=2")
+STEPS = ("votes_share=0.1", "rounds=2", "student_steps=2", "generator_steps=2", "teacher_steps=2")
 QUICK = ["--method=pate-gan", *(f"--set={pair}" for pair in STEPS)]
 SECRET = 31337.25  # a value that stands in one row and must never be printed
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
         "  count: {kind: integer, lower: 0, upper: 20}\n"
         "  label: {kind: categorical, categories: [0, 1], dtype: int64}\n"
     )
-    options = "{rounds: 2, student_steps: 2, generator_steps: 2, teacher_steps: 2}"
+    options = "{votes_share: 0.1, rounds: 2, student_steps: 2, generator_steps: 2, teacher_steps: 2}"
     run = "data: rows.csv\nschema: rows.yaml\nmethod: pate-gan\nepsilon: 1\nout: model\n"
     (place / "run.yaml").write_text(f"{run}options: {options}\n")
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
