@@ -22,6 +22,7 @@ TINY = {
     "rounds": 3,
     "judged": 4,
     "practice": 4,
+    "votes_share": 0.1,
     "teacher_steps": 2,
     "student_steps": 2,
     "generator_steps": 1,
