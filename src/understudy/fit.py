@@ -143,6 +143,7 @@ def fit_alone(
 ) -> Model:
     """`fit`, by whoever has the checkpoint's folder to itself."""
     plan = make_plan(recipe, schema)
+    recipe, _ = recipe.taken_by(schema)
     told = Progress(progress, plan)
     told.tell("plan")
     payer = account_of(account)
@@ -274,6 +275,7 @@ def open_conversation(
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]
+    recipe, _ = recipe.taken_by(schema)
     for charge in already_paid(schema, plan.budget):
         curator.enter(charge.purpose, charge.event)
     found = {}
@@ -286,7 +288,11 @@ def open_conversation(
     curator.adopt(codec)
     if "class histogram" in multiplier:
         histogram = class_counts(
-            codec.class_count, multiplier["class histogram"], schema.max_rows_per_unit, pure=plan.budget.pure
+            codec.class_count,
+            multiplier["class histogram"],
+            schema.max_rows_per_unit,
+            share=recipe.by_person,
+            pure=plan.budget.pure,
         )
         counts = np.maximum(curator.ask("class histogram", histogram).value[0], 1.0)
     else:

@@ -26,6 +26,7 @@ LARGEST_DELTA = 1e-3  # without a public number of rows: one in a thousand is to
 def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
     """Solve for the noise and list every event of the fit. Reads no row; `rows` only makes the advice concrete."""
     recipe.check_options()
+    recipe, handed_over = recipe.taken_by(schema)
     budget = recipe.budget
     announced = preparation(recipe, schema, budget) + recipe.announce(schema)
     paid = already_paid(schema, budget)
@@ -42,6 +43,7 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
         charges=charges + recipe.unpriced(),
         parameters={"settings": settings, "noise": noise},
         notes=(
+            *([handed_over] if handed_over else []),
             *delta_notes(budget, rows or schema.rows),
             *recipe.advice(schema, settings, noise, rows or schema.rows),
             *estimates.notes(schema, budget.delta, noise, rows or schema.rows),
@@ -124,8 +126,10 @@ def preparation(recipe: Recipe, schema: Schema, budget: Budget) -> list[Announce
         detail = f"{what} of {len(columns)} column{'s' if len(columns) > 1 else ''}"
         event = partial(estimates.event, schema, group, budget.delta)
         releases.append(Announced(f"estimate {group}", weights[group], event, detail=detail))
-    if schema.rows is None or schema.label_kind in ("binary", "multiclass"):
-        what = "rows of every class" if schema.label_kind in ("binary", "multiclass") else "number of rows"
+    people = recipe.by_person and schema.unit is not None  # a public number of rows says little about their number
+    if schema.rows is None or schema.label_kind in ("binary", "multiclass") or people:
+        what = "people" if people else "rows"
+        what = f"{what} of every class" if schema.label_kind in ("binary", "multiclass") else f"number of {what}"
         noise = dpa.LaplaceDpEvent if budget.pure else dpa.GaussianDpEvent
         releases.append(Announced("class histogram", recipe.histogram_weight, noise, detail=what))
     return releases

@@ -81,6 +81,9 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         "it learns from answers in rounds, and what their noise did to it cannot be drawn again without the rows"
     )
     conditioned: ClassVar[str] = ""  # the same of what draws rows given anything about any columns
+    by_person: ClassVar[bool] = (
+        False  # True: the rows of a unit share a weight of 1 in every answer, so people are counted
+    )
     private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 
     epsilon: float = 1.0
@@ -93,6 +96,10 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         text = inspect.cleandoc(vars(cls).get("__doc__") or f"The method {getattr(cls, 'method', '')!r}.")
         if "Options\n" not in text:
             cls.__doc__ = f"{text}\n\n{described(cls)}"
+
+    def taken_by(self, schema: Schema) -> "tuple[Recipe, str]":
+        """Who fits a table with this schema: the method itself, or the one that it hands such tables over to, and why."""
+        return self, ""
 
     def announce(self, schema: Schema) -> list[Announced]:
         """The releases this method asks for, besides the schema's estimates and the class histogram."""

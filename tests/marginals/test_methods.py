@@ -13,6 +13,7 @@ from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.methods.marginals.junction import Model
 from understudy.private.noise import SeededNoise
+from understudy.questions.counts import WEIGHT_GRID
 from understudy.schema import Column, Schema
 
 METHODS = ("independent", "mst", "aim")
@@ -137,8 +138,9 @@ def test_mst_pays_for_one_choice_per_edge():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_person_level_privacy_scales_the_noise(method):
-    """The same multipliers, but counts of a person with up to 5 rows get 5 times the noise."""
+def test_the_rows_of_a_person_share_a_weight_in_every_answer(method):
+    """The same multipliers and the same noise, in steps of the grid on which a person's weight is cut: it does not grow with
+    the rows that a person may have."""
     noise, seen = SeededNoise(0), []
 
     class Watching:
@@ -156,7 +158,7 @@ def test_person_level_privacy_scales_the_noise(method):
         fit(us.method(method)(epsilon=5.0), table(300), own, noise=Watching())
         scales.append(np.asarray(seen))
         seen.clear()
-    assert np.allclose(scales[1] / scales[0], 5.0)
+    assert np.allclose(scales[1] / scales[0], WEIGHT_GRID)
 
 
 def test_dependence_that_is_there_is_kept(generous):

@@ -20,6 +20,7 @@ from understudy.private.answers.counts import count_block, nothing
 from understudy.private.noise import SeededNoise
 from understudy.questions import Counts, MarginalChoice
 from understudy.questions.choices import bounded_range
+from understudy.questions.counts import WEIGHT_GRID
 from understudy.questions.row_maps import Cuts
 from understudy.schema import Column, Schema
 
@@ -213,7 +214,7 @@ def test_questions_for_fewer_rows_than_a_unit_may_have_are_refused(question):
 
 
 def test_aim_builds_its_choices_for_the_largest_weight(monkeypatch):
-    """Every choice of a fit: its scale covers the rows of a unit times the weights that were really used."""
+    """Every choice of a fit: its scale covers a unit's weight times the weights that were really used."""
     asked, drawn = [], []
     inner, draw = Curator.ask, choices.noisy_max
 
@@ -233,7 +234,7 @@ def test_aim_builds_its_choices_for_the_largest_weight(monkeypatch):
     fit(us.Aim(steps=2, round_steps=1), frame, own, noise=SeededNoise(0))
     assert len(asked) == len(drawn) == 8
     for question, scale in zip(asked, drawn, strict=True):
-        assert scale == pytest.approx(2 * 3 * max(question.weights) / bounded_range(question.sigma))
+        assert scale == pytest.approx(2 * WEIGHT_GRID * max(question.weights) / bounded_range(question.sigma))
     # overlaps with the six pairs per class: pair per class 6 + 2 x 3, column per class 6 + 3, pair 2 x 3
     assert {*asked[0].weights} == {4, 3, 2}
 

@@ -115,6 +115,7 @@ SEEN = Joined((STEPS[OneHot] - 0.3, abs(STEPS[LookUp] - 0.5), Constant(np.asarra
 # Questions about encoded rows.
 QUESTIONS = {
     "class counts": class_counts(CLASSES, 2.0, ROWS_PER_UNIT),
+    "shared class counts": class_counts(CLASSES, 2.0, ROWS_PER_UNIT, share=True),
     "counts": Counts.of_cliques(MAP, SIZES, CLIQUES, 2.0, ROWS_PER_UNIT),
     "pooled counts": Counts(MAP, SIZES, (((1,), (2,), (3,)), ((4,),)), 0.7, ROWS_PER_UNIT),
     "shared counts": Counts(MAP, SIZES, (((1,), (2,), (3,)), ((0, 5),)), 3.0, ROWS_PER_UNIT, share=True),
@@ -139,6 +140,17 @@ QUESTIONS = {
     "products with squares": Products(FAR, CLASSES, 1.0, diagonal=True),
     "choice of a marginal": MarginalChoice(
         MAP, SIZES, ((1, 2), (0, 3)), (np.full((5, 5), 2), np.full((2, 5), 3)), (0, 4), (3, 1), 1.0, ROWS_PER_UNIT
+    ),
+    "shared choice of a marginal": MarginalChoice(
+        MAP,
+        SIZES,
+        ((1, 2), (0, 3)),
+        (np.full((5, 5), 2), np.full((2, 5), 3)),
+        (0, 4),
+        (3, 1),
+        1.0,
+        ROWS_PER_UNIT,
+        share=True,
     ),
     "choice of a model": ModelChoice(
         (Same(Forest((TREE,)), Label()) * 1e9, Places(np.asarray([1])) * 300.0 - 20.0), 1.0, ROWS_PER_UNIT

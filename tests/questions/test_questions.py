@@ -24,6 +24,7 @@ from understudy.questions.mean_distances import Expected
 from understudy.questions.row_maps import Places
 from understudy.schema import Codec, Column, Schema
 
+from ..wall import FreeLedger, NoNoise
 from .table import CLASSES, QUESTIONS, RAW_QUESTIONS, ROWS_PER_UNIT, SCHEMA, WIDTH
 from .test_row_maps import ODD
 
@@ -276,6 +277,43 @@ def test_wrong_versions_are_caught_by_the_same_check(mutant, monkeypatch):
     assert moved(question, full, less) > 1.5 / question.sigma
 
 
+@pytest.mark.parametrize("name", ["shared class counts", "shared counts", "shared choice of a marginal"])
+def test_rows_that_share_no_weight_are_caught(name, monkeypatch):
+    """Noise of one row's influence is right only because a unit's rows share it: three full rows move an answer three times as
+    far."""
+    full = lambda block, grid: np.full(len(block), grid, np.int64)  # noqa: E731
+    question, rows = QUESTIONS[name], np.zeros((43, WIDTH), np.float32)
+    classes, units = np.zeros(43, np.int32), np.r_[np.arange(1, 41), 0, 0, 0]
+
+    def change():
+        """By how much the unit moves an answer, over what it may."""
+        with_, less = (exact(question, Private.of(rows[:n], classes[:n], units[:n])) for n in (43, 40))
+        if isinstance(question, MarginalChoice):
+            return np.abs(scores_of(question, with_) - scores_of(question, less)).max() / question.influence
+        return moved(question, with_, less) * question.sigma
+
+    assert change() <= 1.0 + 1e-6
+    for module in (counts, choices):
+        monkeypatch.setattr(module, "unit_shares", full)
+    assert change() > 1.5
+
+
+def test_shared_and_whole_counts_of_the_same_cells_are_kept_apart():
+    """The wall keeps exact counts for later questions; in other units they would be wrong by a factor of 2^20."""
+    shared, whole = (
+        Counts.of_cliques(Places(np.asarray([0])), (2,), [(0,)], 1.0, 3, share=share) for share in (True, False)
+    )
+    people = Schema(
+        columns=(Column(name="x", kind="boolean"), Column(name="who", kind="identifier")),
+        unit="who",
+        max_rows_per_unit=3,
+    )
+    curator = Curator(None, people, FreeLedger(), NoNoise())
+    curator._blocks = Private.of(np.zeros((4, 1), np.int32), np.zeros(4, np.int32), np.asarray([0, 0, 1, 2]))
+    found = [float(curator.ask("counts", one).value[0][0]) for one in (whole, shared, whole)]
+    assert found == [4.0, 3.0, 4.0]
+
+
 def test_a_judge_of_many_numbers_gives_the_points_of_one():
     """Whatever a judge says: one that gives every place of a row its points would move a total many times too far."""
     judge = Places() * 1e9
@@ -283,7 +321,13 @@ def test_a_judge_of_many_numbers_gives_the_points_of_one():
     assert exact(question, Private.of(np.ones((1, WIDTH), np.float32), np.zeros(1, np.int32))) <= question.influence
 
 
-@pytest.mark.parametrize("name", ["choice of a marginal", "choice of a model"])
+def scores_of(question, exact):
+    """Of every candidate, from exact counts."""
+    public = zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True)
+    return np.asarray([w * choices.score(exact[clique], e, p, question.grid) for clique, e, p, w in public])
+
+
+@pytest.mark.parametrize("name", ["choice of a marginal", "shared choice of a marginal", "choice of a model"])
 @settings(max_examples=60, deadline=None)
 @given(tables())
 def test_no_unit_moves_a_score_by_more_than_the_choice_is_built_for(name, table):
@@ -295,8 +339,7 @@ def test_no_unit_moves_a_score_by_more_than_the_choice_is_built_for(name, table)
     if name == "choice of a model":
         change = np.abs(full - less)
     else:
-        public = list(zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True))
-        change = [abs(w * (choices.score(full[c], e, p) - choices.score(less[c], e, p))) for c, e, p, w in public]
+        change = np.abs(scores_of(question, full) - scores_of(question, less))
     assert max(change) <= question.influence
     assert question.scale == pytest.approx(2 * question.influence / questions.choices.bounded_range(question.sigma))
 

@@ -83,14 +83,14 @@ def clipped_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noisy means [classes, width] of feature vectors clipped at `radius`, over `counts` rows, and their error [classes].
 
-    One count: one mean for all classes. Clipping shortens units of several rows; a constant coordinate counts how many rows are
-    left of them.
+    One count: one mean for all classes. A unit of several rows gives the mean of their vectors, in parts to their classes; a
+    constant coordinate counts how much of the units is left after clipping.
     """
     constant = 0.0 if schema.unit is None else PRESENCE * radius
     length = math.hypot(radius, constant)
     vector = (joined(features, Constant(np.asarray([constant]))) if constant else features) / length
     group = Label() if len(counts) > 1 else None
-    sums = curator.ask(purpose, Sums(vector, len(counts), sigma, group)).value * length
+    sums = curator.ask(purpose, Sums(vector, len(counts), sigma, group, average=True)).value * length
     if constant:
         counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
     return sums / counts[:, None], sigma * length / counts

@@ -154,10 +154,10 @@ class Curator:
             return self._sum(unread, AskedRaw(question, self._schema), told)
         blocks = self._inside()
         parts, asked = blocks.looking_at(looked_at(question)), Asked(question, blocks.width)
-        if not isinstance(question, Counts | MarginalChoice) or question.grid > 1:
+        if not isinstance(question, Counts | MarginalChoice):
             return self._sum(parts, asked, told)
         # Exact counts are kept, because choices look at the same marginals again and again.
-        cells, wanted = digest((question.cells, question.sizes)), list(asked.start())
+        cells, wanted = digest((question.cells, question.sizes, question.grid)), list(asked.start())
         missing = tuple(clique for clique in wanted if (cells, clique) not in self._known)
         if missing:
             found = self._sum(parts, replace(asked, cliques=missing), told)

@@ -6,7 +6,9 @@ penalty b_r and a public integer weight w_r,
     score_r = w_r (||n_r - e_r||_1 - b_r),        Pr[choose r] ~ exp(score_r / scale),        scale = 2 m max_r w_r / epsilon.
 
 One row changes one cell of n_r by one and the L1 distance by at most one, so a unit of m rows changes score_r by at
-most m w_r (McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022).
+most m w_r (McKenna, Miklau, Sheldon 2021; McKenna, Mullins, Sheldon, Miklau 2022). With `share` the rows of a unit count G // r
+steps of a grid of G = 2^20 each, r being their number, and estimates and penalties count G steps: the same with m = 1, in
+units of G (`understudy.questions.counts`).
 
 **Models.** Every row gives each model between 0 and `POINTS` points, a function of that row alone, rounded and
 clipped inside the wall; a unit of m rows changes a total by at most m POINTS: scale = 2 m POINTS / epsilon.
@@ -25,13 +27,12 @@ Each choice is therefore dominated by one Gaussian answer of noise multiplier si
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import dp_accounting as dpa
 import numpy as np
 from scipy.special import log_ndtr
 
-from understudy.questions.counts import Clique
+from understudy.questions.counts import WEIGHT_GRID, Clique
 from understudy.questions.row_maps import Step
 
 POINTS = 255  # a row gives a judged model at most so many points
@@ -55,7 +56,7 @@ class MarginalChoice:
     weights: tuple[int, ...]
     sigma: float
     rows_per_unit: int
-    grid: ClassVar[int] = 1  # rows count as whole numbers
+    share: bool = False
 
     def __post_init__(self) -> None:
         if min(self.weights) < 0:  # a score would move by more than the largest weight
@@ -67,9 +68,14 @@ class MarginalChoice:
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
+    def grid(self) -> int:
+        """What one unit of weight is counted as."""
+        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
+
+    @property
     def influence(self) -> int:
-        """The most that a unit can change a score by."""
-        return self.rows_per_unit * max(self.weights)
+        """The most that a unit can change a score by, in steps of the grid."""
+        return (self.grid if self.share else self.rows_per_unit) * max(self.weights)
 
     @property
     def scale(self) -> float:

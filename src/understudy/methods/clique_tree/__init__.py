@@ -21,6 +21,7 @@ Read in this order:
     tree.py         marginals of the model
     sparse.py       cells that are empty
     descent.py      its fit to the released counts
+    zeros.py        what the constraints of the schema forbid
     targets.py      pairs that the tree has no room for
     assemble.py     the tables that rows are drawn from
     generator.py    drawing rows

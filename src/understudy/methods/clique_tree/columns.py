@@ -69,10 +69,7 @@ def ask_columns(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, 
     """`pair_noise` is the noise that a table of pairs will have, roughly: it limits how fine cells can be."""
     rows, classes = max(float(counts.sum()), 1.0), codec.class_count
     nodes, _, found, masses, noise = ask_one_way(curator, codec, rows, plan, ONE_WAY, share=True)
-    own = plan.parameters["noise"].get(HISTOGRAM, 0.0) * codec.schema.max_rows_per_unit
-    if codec.schema.unit is not None:  # counts are of units, whose number is the noisy sum of any column
-        units = max(float(np.median([part.sum() for part in found])), 1.0)
-        rows, counts, own = units, counts * units / rows, own * units / rows
+    own = plan.parameters["noise"].get(HISTOGRAM, 0.0)
     most = max(int(math.sqrt(2.0 * rows / pair_noise)), 4)
     levels = [nested(node, mass, STANDS_OUT * noise, most) for node, mass in zip(nodes, masses, strict=True)]
     label = Grouping(np.arange(classes), classes)

@@ -9,8 +9,12 @@
 After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
 label, or with the column that `focus` names, count more. What is chosen is a function of released distances (`select.py`).
 
-**People with several rows.** The rows of a unit share a weight of 1 in every answer but the class histogram, so that noise
-does not grow with the number of rows that a unit may have. Figures are then averages over people, not over rows.
+**Wide tables.** With d columns there are d (d - 1) / 2 pairs; the noise of their distances grows with the root of that number, and all
+that is counted afterwards shares one budget. Sums of bounded vectors have noise that does not grow with the columns. So pictures
+and tables of more than 128 columns are handed over to the mean embedding (`taken_by`), by the schema alone, and the plan says so.
+
+**People with several rows.** The rows of a unit share a weight of 1 in every answer, so that noise does not grow with the
+number of rows that a unit may have. Figures are then averages over people, not over rows.
 """
 
 import math
@@ -35,9 +39,12 @@ from understudy.methods.clique_tree.pairs import DISTANCES, LEVELS, ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.methods.clique_tree.zeros import Side, Zeros
+from understudy.methods.mean_embedding.method import MeanEmbedding
+from understudy.methods.pictures.method import picture_shape
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
-from understudy.recipe import Announced, Opening, check_counts, check_positive
+from understudy.recipe import Announced, Opening, Recipe, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"
@@ -51,6 +58,7 @@ class CliqueTree(Estimator):
     method: ClassVar[str] = "clique-tree"
     redrawn: ClassVar[str] = "understudy.methods.clique_tree.redraw:Redrawn"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
+    by_person: ClassVar[bool] = True
 
     cells_share: float = 0.05  # shares of the squared privacy loss, see above
     marginals_share: float = 0.1
@@ -80,13 +88,18 @@ class CliqueTree(Estimator):
         )
         check_counts(model_cells=self.model_cells, passes=self.passes)
 
+    def taken_by(self, schema: Schema) -> tuple[Recipe, str]:
+        columns, pictures = learned_columns(schema), picture_shape(schema) is not None
+        if columns <= MOST_COLUMNS and not pictures:
+            return self, ""
+        why = "pictures" if pictures else f"{columns:,} columns, more than {MOST_COLUMNS}"
+        other = MeanEmbedding(
+            epsilon=self.epsilon, delta=self.delta, seed=self.seed, estimate_share=self.estimate_share
+        )
+        return other, f"{why}: counts of pairs would be noise, so mean-embedding takes this table from clique-tree"
+
     def announce(self, schema: Schema) -> list[Announced]:
         columns = learned_columns(schema)
-        if columns > MOST_COLUMNS:
-            raise UsageError(
-                f"clique-tree takes up to {MOST_COLUMNS} columns and the schema has {columns}: counts of "
-                f"{columns * (columns - 1) // 2:,} pairs would be noise; use method mean-embedding, or drop columns"
-            )
         if self.focus is not None and self.focus not in schema.names:
             raise UsageError(f"focus={self.focus!r} is not a column of the schema")
         if columns == 0:
@@ -124,10 +137,14 @@ class CliqueTree(Estimator):
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
+        zeros, sides = Zeros(codec, intervals(columns)), sides_of(layout)
         inside, beside = (
-            [m for m, one in zip(measured, chosen, strict=True) if one.beside is b] for b in (False, True)
+            [zeros.without(m, sides) for m, one in zip(measured, chosen, strict=True) if one.beside is b]
+            for b in (False, True)
         )
-        tree = Tree(layout.sizes, [item.nodes for item in inside], layout.links, columns.rows)
+        tables_inside = [item.nodes for item in inside]
+        impossible = zeros.links(sides, tables_inside, layout.links, self.model_cells)
+        tree = Tree(layout.sizes, tables_inside, [*layout.links, *impossible], columns.rows)
         beliefs = descend(tree, inside, self.passes)
         targets = targets_of(tree, beliefs, beside)
         network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets)
@@ -140,6 +157,19 @@ class CliqueTree(Estimator):
         wanted = label if self.focus is None else self.focus
         own = [self.focus_weight if name is not None and name == wanted else 1.0 for name in names]
         return {(a, b): max(own[a], own[b]) for a in columns.numbers for b in columns.numbers if a < b}
+
+
+def sides_of(layout: Layout) -> list[Side]:
+    """The nodes of the model, as constraints see them."""
+    return [
+        Side(column, grouping.cell, grouping.cells)
+        for (column, _), grouping in zip(layout.keys, layout.groups, strict=True)
+    ]
+
+
+def intervals(columns: Columns) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Where the outcomes of every column begin and how far they reach."""
+    return {number: node.interval() for number, node in enumerate(columns.nodes, 1)}
 
 
 def used(columns: Columns, chosen: list[Chosen]) -> list[tuple[int, int]]:

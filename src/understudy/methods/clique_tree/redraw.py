@@ -24,6 +24,7 @@ from understudy.methods.clique_tree.assemble import conditionals, cumulative
 from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree, Link
+from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
 from understudy.released import fitted_tables
@@ -57,6 +58,38 @@ class Cells:
         start, length = self.weights["start"][own], self.weights["length"][own]
         return [slice(int(a), int(a + n)) for a, n in zip(start, length, strict=True)]
 
+    def columns(self) -> dict[int, int]:
+        """Which column every node shows; 0 is the class."""
+        last = np.asarray(self.weights["column"])
+        return {0: 0, **{node: int(np.argmax(last >= node)) + 1 for node in range(1, len(self.sizes))}}
+
+    def intervals(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Where the outcomes of every column begin and how far they reach, in the order of their numbers."""
+        found = {}
+        for number, node in enumerate(np.asarray(self.weights["column"]).tolist(), 1):
+            at = self._of(node)
+            order = np.argsort(self.weights["code"][at])
+            found[number] = tuple(np.asarray(self.weights[name], float)[at][order] for name in ("base", "span"))
+        return found
+
+    def sides(self) -> list[Side]:
+        """The nodes of the model, as constraints see them."""
+        found, shown = [Side(0, np.arange(self.sizes[0]), self.sizes[0])], np.asarray(self.weights["column"])
+        for node, column in list(self.columns().items())[1:]:
+            finest = int(shown[column - 1])
+            at, cell = self._of(finest), np.repeat(np.arange(self.sizes[finest]), self._lengths(finest))
+            for level in range(finest, node, -1):
+                cell = self.coarser(level)[cell]
+            found.append(Side(column, cell[np.argsort(self.weights["code"][at])], self.sizes[node]))
+        return found
+
+    def _of(self, node: int) -> slice:
+        places = self.outcomes(node)
+        return slice(places[0].start, places[-1].stop)
+
+    def _lengths(self, node: int) -> list[int]:
+        return [cell.stop - cell.start for cell in self.outcomes(node)]
+
     def shares(self, cell: slice) -> np.ndarray:
         """Probabilities of a cell's outcomes."""
         return np.diff(np.asarray(self.weights["inner"][cell], float), prepend=0.0)
@@ -71,14 +104,17 @@ class Redrawn:
         self.beside = every[len(every) - len(fitted.weights["left"]) :]  # fitted afterwards, and released last
         self.known = every[: len(every) - len(self.beside)]
         total = float(np.median([item.counts.sum() for item in self.known]))
-        self.tree = CliqueTree(self.cells.sizes, [item.nodes for item in self.known], self.cells.links, total)
-        self.best = descend(self.tree, self.known, PASSES).found
+        self.zeros, self.sides = Zeros(fitted.codec, self.cells.intervals()), self.cells.sides()
+        tables, settings = [item.nodes for item in self.known], fitted.plan.parameters["settings"]
+        impossible = self.zeros.links(self.sides, tables, self.cells.links, int(settings["model_cells"]))
+        self.tree = CliqueTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
+        self.best = descend(self.tree, [self.zeros.without(item, self.sides) for item in self.known], PASSES).found
         self.resolution = TreeResolution(fitted, self.cells)
 
     def could(self, random: np.random.Generator) -> list[Measured]:
         """Counts that could have been released."""
         return [
-            item._replace(counts=mu + item.deviation * random.standard_normal(mu.shape))
+            self.zeros.without(item._replace(counts=mu + item.deviation * random.standard_normal(mu.shape)), self.sides)
             for item, mu in zip(self.known, self.best, strict=True)
         ]
 
@@ -87,8 +123,11 @@ class Redrawn:
         shares = np.asarray(self.fitted.weights["share"], float) * self.tree.total
         parts = np.split(shares, np.asarray(self.fitted.weights["begin"])[1:])
         return [
-            item._replace(
-                counts=part.reshape(item.counts.shape) + item.deviation * random.standard_normal(item.counts.shape)
+            self.zeros.without(
+                item._replace(
+                    counts=part.reshape(item.counts.shape) + item.deviation * random.standard_normal(item.counts.shape)
+                ),
+                self.sides,
             )
             for item, part in zip(self.beside, parts, strict=False)
         ]
@@ -109,7 +148,7 @@ class Redrawn:
     def class_counts(self, random: np.random.Generator) -> tuple[float, ...]:
         """The class histogram redrawn; a public number of rows stays what it is."""
         counts, schema = np.asarray(self.fitted.class_counts, float), self.fitted.schema
-        noise = self.fitted.plan.parameters["noise"].get("class histogram", 0.0) * schema.max_rows_per_unit
+        noise = self.fitted.plan.parameters["noise"].get("class histogram", 0.0)
         if len(counts) == 1 and schema.rows is not None:
             return tuple(counts.tolist())
         return tuple(np.maximum(counts + noise * random.standard_normal(len(counts)), 1.0).tolist())

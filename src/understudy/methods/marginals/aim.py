@@ -10,9 +10,9 @@ Its score, where n_r are the exact counts, mu_r the model's and s the noise that
 
     w_r ( ||n_r - mu_r||_1 - sqrt(2 / pi) s cells(r) ),         w_r = sum over the workload of the nodes shared with r,
 
-is by how much the model is wrong beyond what noise would bring. A unit of m rows moves it by m w_r at most. Candidates whose
-model would hold more than `model_cells` cells (times the share of the budget spent so far, as published) are left out; that
-depends on released choices only.
+is by how much the model is wrong beyond what noise would bring. A unit, whose rows share a weight of 1, moves it by w_r at most.
+Candidates whose model would hold more than `model_cells` cells (times the share of the budget spent so far, as published) are
+left out; that depends on released choices only.
 
 **Annealing.** The published AIM doubles a round's budget when the last count taught it little, and ends when the budget is
 spent. What is spent when then depends on released values, and a price that is fixed beforehand does not cover that without a
@@ -60,6 +60,7 @@ class Aim(Estimator):
     method: ClassVar[str] = "aim"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
+    by_person: ClassVar[bool] = True
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25
@@ -111,7 +112,7 @@ class Aim(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
         stages = self.stages(learned_columns(codec.schema))
-        last = deviation(noise.get(count(len(stages)), 1.0), 1, max_rows)
+        last = deviation(noise.get(count(len(stages)), 1.0), 1, max_rows, share=True)
         most = cells_in_pairs(counts, last, self.noise_per_cell, self.most_cells)
         start = ask_by_class(curator, codec, counts, plan, most)
         if not start.nodes:
@@ -123,7 +124,7 @@ class Aim(Estimator):
         spent, cells, sizes = 0.0, start.cells, tuple(start.sizes)
         for number, (rounds, share) in enumerate(stages, 1):
             sigma = noise[count(number)]
-            per_count = deviation(sigma, 1, max_rows)
+            per_count = deviation(sigma, 1, max_rows, share=True)
             for _ in range(rounds):
                 spent += share / rounds
                 known = all_pairs(beliefs)
@@ -132,10 +133,11 @@ class Aim(Estimator):
                 by_noise = tuple(round(math.sqrt(2.0 / math.pi) * per_count * e.size) for e in estimates)
                 own = tuple(weights[clique] for clique in open_to)
                 choose = MarginalChoice(
-                    cells, sizes, tuple(open_to), estimates, by_noise, own, noise[choice(number)], max_rows
+                    cells, sizes, tuple(open_to), estimates, by_noise, own, noise[choice(number)], max_rows, share=True
                 )
                 found = open_to[curator.ask(choice(number), choose).value]
-                part = curator.ask(count(number), Counts.of_cliques(cells, sizes, [found], sigma, max_rows)).value[0]
+                asked = Counts.of_cliques(cells, sizes, [found], sigma, max_rows, share=True)
+                part = curator.ask(count(number), asked).value[0]
                 model.add([Measured(found, part.astype(float), per_count)])
                 beliefs = model.descend(self.round_steps)
         beliefs = model.descend(self.steps)

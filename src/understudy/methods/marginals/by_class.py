@@ -61,25 +61,33 @@ class ByClass(NamedTuple):
         """Counts of outcomes per class as they were released, and what the model was fitted to."""
         names = [codec.schema.label or "", *(node.column for node in self.nodes)]
         columns = [codec.schema.column(node.column) for node in self.nodes]
-        label = class_cells(codec)
+        label, people = class_cells(codec), codec.schema.unit is not None
         each = zip(self.nodes, columns, self.released, strict=True)
         counts = [
-            Released.of((0, number), names, part, self.noise, cells=(label, outcome_cells(node, column)), fitted=False)
+            Released.of(
+                (0, number),
+                names,
+                part,
+                self.noise,
+                cells=(label, outcome_cells(node, column)),
+                fitted=False,
+                people=people,
+            )
             for number, (node, column, part) in enumerate(each, 1)
         ]
         words = [label, *map(grouped_cells, self.nodes, columns, self.groups)]
         for item in self.measured:
             own = () if len(item.clique) == 2 and item.clique[0] == 0 else tuple(words[node] for node in item.clique)
-            counts.append(Released.of(item.clique, names, item.counts, item.deviation, cells=own))
+            counts.append(Released.of(item.clique, names, item.counts, item.deviation, cells=own, people=people))
         return tuple(counts)
 
 
 def ask_by_class(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, most: int) -> ByClass:
     """Counts of every column's outcomes per class, grouped into at most `most` cells."""
     total, classes = float(counts.sum()), codec.class_count
-    deviation = plan.parameters["noise"].get("class histogram", 1e-3) * codec.schema.max_rows_per_unit
+    deviation = plan.parameters["noise"].get("class histogram", 1e-3)
     measured = [Measured((0,), np.asarray(counts, float), deviation)]
-    nodes, _, released, masses, spread = ask_one_way(curator, codec, total, plan, BY_CLASS, by_class=True)
+    nodes, _, released, masses, spread = ask_one_way(curator, codec, total, plan, BY_CLASS, by_class=True, share=True)
     groups = [group(node, mass, most, spread) for node, mass in zip(nodes, masses, strict=True)]
     for number, (node, part, grouping, mass) in enumerate(zip(nodes, released, groups, masses, strict=True), 1):
         kept = np.flatnonzero((mass > 0.0) | (node.share is None))  # not the noise of outcomes that hold no row

@@ -34,6 +34,7 @@ class Independent(Estimator):
     method: ClassVar[str] = "independent"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:RedrawnColumns"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
+    by_person: ClassVar[bool] = True
 
     cells_share: float = 0.2  # of the squared privacy loss: where to cut numeric columns
     marginals_share: float = 0.7
@@ -45,14 +46,21 @@ class Independent(Estimator):
         return announce_one_way(schema, self.cells_share, self.marginals_share, ONE_WAY)
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
-        nodes, _, found, masses, noise = ask_one_way(curator, codec, float(counts.sum()), plan, ONE_WAY)
+        nodes, _, found, masses, noise = ask_one_way(curator, codec, float(counts.sum()), plan, ONE_WAY, share=True)
         groups = [Grouping(np.arange(node.outcomes), node.outcomes) for node in nodes]
         weights = (positive(node, mass) for node, mass in zip(nodes, masses, strict=True))
         drawn = [Conditional(number, (), own) for number, own in enumerate(weights, 1)]
         network = assemble(nodes, groups, masses, drawn)
         names = ["", *(node.column for node in nodes)]
         kept = tuple(
-            Released.of((number,), names, part, noise, cells=(outcome_cells(node, codec.schema.column(node.column)),))
+            Released.of(
+                (number,),
+                names,
+                part,
+                noise,
+                cells=(outcome_cells(node, codec.schema.column(node.column)),),
+                people=codec.schema.unit is not None,
+            )
             for number, (node, part) in enumerate(zip(nodes, found, strict=True), 1)
         )
         return Opening(MarginalGenerator.of(network, codec), network, released=kept)

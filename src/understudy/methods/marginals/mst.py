@@ -49,6 +49,7 @@ class Mst(Estimator):
     method: ClassVar[str] = "mst"
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
+    by_person: ClassVar[bool] = True
 
     cells_share: float = 0.06  # shares of the squared privacy loss, see above
     marginals_share: float = 0.25
@@ -85,12 +86,12 @@ class Mst(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
         columns = learned_columns(codec.schema)
-        per_count = deviation(noise.get(PAIRS, 1.0), max(columns - 1, 1), max_rows)
+        per_count = deviation(noise.get(PAIRS, 1.0), max(columns - 1, 1), max_rows, share=True)
         most = cells_in_pairs(counts, per_count, self.noise_per_cell, self.most_cells)
         start = ask_by_class(curator, codec, counts, plan, most)
         if columns > 1:
             chosen = spanning_tree(curator, start, noise[EDGES], max_rows)
-            pairs = Counts.of_cliques(start.cells, tuple(start.sizes), chosen, noise[PAIRS], max_rows)
+            pairs = Counts.of_cliques(start.cells, tuple(start.sizes), chosen, noise[PAIRS], max_rows, share=True)
             found = curator.ask(PAIRS, pairs).value
             measured = [Measured(clique, part, per_count) for clique, part in zip(chosen, found, strict=True)]
             start = start._replace(measured=[*start.measured, *measured])
@@ -110,7 +111,15 @@ def spanning_tree(curator: Curator, start: ByClass, sigma: float, max_rows: int)
         open_pairs = [clique for clique in candidates if part[clique[1] - 1] != part[clique[2] - 1]]
         estimates, ones = tuple(independent[clique] for clique in open_pairs), (1,) * len(open_pairs)
         choice = MarginalChoice(
-            start.cells, tuple(start.sizes), tuple(open_pairs), estimates, (0,) * len(ones), ones, sigma, max_rows
+            start.cells,
+            tuple(start.sizes),
+            tuple(open_pairs),
+            estimates,
+            (0,) * len(ones),
+            ones,
+            sigma,
+            max_rows,
+            share=True,
         )
         number = curator.ask(EDGES, choice).value
         _, a, b = open_pairs[number]

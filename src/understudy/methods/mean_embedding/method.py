@@ -41,6 +41,7 @@ class MeanEmbedding(Estimator):
 
     method: ClassVar[str] = "mean-embedding"
     redrawn: ClassVar[str] = "understudy.methods.mean_embedding.redraw:Redrawn"
+    by_person: ClassVar[bool] = True
 
     marginals_share: float = 0.12
     shapes_share: float = 0.25  # in wide tables only
@@ -85,8 +86,7 @@ class MeanEmbedding(Estimator):
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise = plan.parameters["noise"]
-        least = noise.get("class histogram", 0.0) * codec.schema.max_rows_per_unit
-        counts = np.maximum(counts, least)
+        counts = np.maximum(counts, noise.get("class histogram", 0.0))
         if picture_shape(codec.schema) is not None:
             return begin_pictures(curator, codec, counts, plan, self.generator)
         rows, is_wide = float(counts.sum()), COLUMN_SHAPES in noise

@@ -82,7 +82,7 @@ class Redrawn:
         """The model that could have been fitted."""
         codec, schema, few = self.fitted.codec, self.fitted.schema, np.iinfo(np.int32).max
         encoded = codec.encode(self.fitted.sample(self.rows, seed=int(random.integers(few))))
-        units = None if schema.unit is None else np.arange(self.rows) // schema.max_rows_per_unit  # the fewest people
+        units = None if schema.unit is None else np.arange(self.rows)  # people are counted, and a drawn row is one
         simulation = Simulation(Block(encoded.rows, encoded.classes, units), SeededNoise(int(random.integers(few))))
         counts = self.class_counts(encoded.classes, random)
         opening = self.method.begin(simulation, codec, counts, self.plan)
@@ -101,7 +101,7 @@ class Redrawn:
     def class_counts(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """The class histogram of D* with its noise; a public number of rows stays what it is."""
         counts = np.bincount(classes, minlength=len(self.fitted.class_counts)).astype(float)
-        noise = self.plan.parameters["noise"].get("class histogram", 0.0) * self.fitted.schema.max_rows_per_unit
+        noise = self.plan.parameters["noise"].get("class histogram", 0.0)
         return np.asarray(np.maximum(counts + noise * random.standard_normal(len(counts)), 1.0))
 
 

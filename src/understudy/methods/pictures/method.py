@@ -182,10 +182,10 @@ class PictureSums:
         group = self.group_of(owner, centre)
         away = self.low(count) - Entry(group, centre[:, :count])
         vector = joined(away, Constant(np.asarray([constant]))) / length
-        sums = self.curator.ask(purpose, Sums(vector, len(owner), sigma, group)).value * length
+        sums = self.curator.ask(purpose, Sums(vector, len(owner), sigma, group, average=True)).value * length
         even = (self.counts / np.bincount(owner))[owner]
         rows = sums[:, -1] / constant
-        if self.schema.unit is not None:  # clipping shortens units of several rows: only shares are known
+        if self.schema.unit is not None:  # clipping shortens units: only shares are known
             even = np.minimum(even, np.bincount(owner, np.maximum(rows, 0.0))[owner] / np.bincount(owner)[owner])
         held = np.maximum(rows, 0.2 * even + 1e-9)[:, None]
         moved = centre.copy()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.private.answers.counts import Exact, count_block, nothing
+from understudy.private.answers.counts import Exact, count_block, nothing, unit_shares
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import IntArray, NoiseSource, opendp
 from understudy.questions import MarginalChoice
@@ -22,19 +22,20 @@ def start(question: MarginalChoice, width: int) -> Exact:
 
 def add(question: MarginalChoice, total: Exact, block: Block) -> None:
     """Add the rows of one block."""
-    count_block(apply(question.cells, block), question.sizes, total)
+    weights = unit_shares(block, question.grid) if question.grid > 1 else None
+    count_block(apply(question.cells, block), question.sizes, total, weights)
 
 
 def release(question: MarginalChoice, total: Exact, noise: NoiseSource) -> int:
     """The number of the chosen candidate."""
     public = zip(question.candidates, question.estimates, question.penalties, question.weights, strict=True)
-    scores = [w * score(total[clique], estimate, penalty) for clique, estimate, penalty, w in public]
+    scores = [w * score(total[clique], estimate, penalty, question.grid) for clique, estimate, penalty, w in public]
     return noisy_max(scores, question.scale, noise)
 
 
-def score(counts: IntArray, estimate: ArrayLike, penalty: int) -> int:
-    """L1 distance of integer counts, less a public penalty."""
-    return int(np.abs(counts.ravel() - np.asarray(estimate, np.int64).ravel()).sum()) - penalty
+def score(counts: IntArray, estimate: ArrayLike, penalty: int, grid: int = 1) -> int:
+    """L1 distance of integer counts, less a public penalty, in steps of the grid."""
+    return int(np.abs(counts.ravel() - grid * np.asarray(estimate, np.int64).ravel()).sum()) - grid * penalty
 
 
 def noisy_max(scores: Sequence[int], scale: float, noise: NoiseSource) -> int:
