@@ -9,8 +9,8 @@
 After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
 label, or with the column that `focus` names, count more. What is chosen is a function of released distances (`select.py`).
 
-**Wide tables.** With d columns there are d (d - 1) / 2 pairs; the noise of their distances grows with the root of that number, and
-all that is counted afterwards shares one budget. Sums of bounded vectors have noise that does not grow with the columns. So
+**Wide tables.** With d columns there are d (d - 1) / 2 pairs; the noise of their distances grows with the root of that number,
+and all that is counted afterwards shares one budget. Sums of bounded vectors have noise that does not grow with the columns. So
 pictures and tables of more than 128 columns are handed over to the mean embedding (`taken_by`), by the schema alone, and the
 plan says so.
 
