@@ -29,7 +29,7 @@ import pandas as pd
 
 from understudy.artifact import Model
 from understudy.errors import UsageError
-from understudy.infer.columns import numbers_alone
+from understudy.infer.columns import numbers_alone, rows_of_a_person
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, rests_on_the_model
@@ -108,7 +108,7 @@ def answer(
             [one[name][0] for one in each],
             [one[name][1] for one in each],
             about=about,
-            ratio=model.schema.max_rows_per_unit * len(first) / model.rows,
+            ratio=rows_of_a_person(model) * len(first) / model.rows,
             level=level,
             chance=drawn.chance,
         )
@@ -163,7 +163,7 @@ def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> 
     said = []
     if not covered:
         said.append(rests_on_the_model(model, question.columns))
-    if model.schema.max_rows_per_unit > 1:
+    if rows_of_a_person(model) > 1:
         said.append("several rows may be of one person; the interval takes the worst case")
     if lost:
         said.append(f"too rare in the stand-in to be answered: {', '.join(sorted(lost)[:5])}")

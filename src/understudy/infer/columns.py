@@ -30,7 +30,7 @@ class ColumnIntervals:
         self.drawn = fitted.copies(COPIES, rows=rows, seed=seed, source=source)
         self.frames = [numbers_alone(frame, fitted.schema) for frame in self.drawn]
         self.kinds = {column.name: column.kind for column in fitted.resolved.columns}
-        self.ratio, self.chance = fitted.schema.max_rows_per_unit * rows / fitted.rows, source.chance(rows)
+        self.ratio, self.chance = rows_of_a_person(fitted) * rows / fitted.rows, source.chance(rows)
         self.resolution = source.resolution
 
     def mean(self, name: str) -> Interval | None:
@@ -92,6 +92,13 @@ def column_intervals(model: Model | str | Path, *, seed: int = 0) -> ColumnInter
     if not method(fitted.method).redrawn or not fitted_tables(fitted.released):
         return None
     return ColumnIntervals(fitted, seed)
+
+
+def rows_of_a_person(model: Model) -> int:
+    """Rows that count as one where a sample's variance is computed: at worst all rows of a person say the same. Where people are
+    counted and the sample has as many rows as people, a row is a person."""
+    people = model.schema.rows is None and any(table.people for table in model.released)
+    return 1 if people else model.schema.max_rows_per_unit
 
 
 def numbers_alone(rows: pd.DataFrame, schema: Schema) -> pd.DataFrame:
