@@ -16,13 +16,14 @@ import pandas as pd
 
 from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.methods.clique_tree.method import CliqueTree
 from understudy.methods.marginals.independent import Independent
 from understudy.methods.pate_gan.joint import PateGanJoint
 from understudy.methods.pate_gan.method import PateGan
 from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.questions import Counts
+from understudy.questions import Counts, Distances
 from understudy.schema import Codec, Column, Schema
 
 from ..private.test_joint_votes import ForgottenClip
@@ -145,6 +146,25 @@ class NarrowIndependent(Independent):
             return super().begin(curator, codec, counts, plan)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class QuietSelection(CliqueTree):
+    """The distances by which pairs are chosen leave without noise: choosing looks harmless, as no count is shown."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        with mock.patch.object(Distances, "deviation", property(lambda question: 1e-3)):
+            return super().begin(curator, codec, counts, plan)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneMarginalForAll(CliqueTree):
+    """Noise for the sensitivity of one marginal where all columns and pairs are counted in one answer."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        narrow = property(lambda question: tuple(question.sigma for _ in question.tables))
+        with mock.patch.object(Counts, "deviations", narrow):
+            return super().begin(curator, codec, counts, plan)
+
+
 # -- labels ------------------------------------------------------------------------------------------------------------
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExactLabels(Independent):
@@ -232,6 +252,12 @@ WALL = ("wall-box", "likelihood-ratio")
 MUTANTS = {
     "noise: scale inverted": Mutant(lambda: with_votes(InvertedVotes), "lonely", *WALL, 200, True),
     "noise: sensitivity of one row for a person": Mutant(lambda: NarrowIndependent(epsilon=1.0), "person", *WALL, 400),
+    "noise: none on the distances of pairs": Mutant(
+        lambda: QuietSelection(epsilon=1.0, passes=5), "lonely", *WALL, 100
+    ),
+    "noise: sensitivity of one marginal for all": Mutant(
+        lambda: OneMarginalForAll(epsilon=1.0, passes=5), "lonely", *WALL, 400
+    ),
     "noise: none on the votes": Mutant(lambda: with_votes(SilentVotes), "lonely", *WALL, 200, True),
     "accountant: forgets all answers but one": Mutant(lambda: with_votes(ForgetfulVotes), "lonely", *WALL, 400, True),
     "partition: every teacher sees every row": Mutant(lambda: with_votes(SharedVotes), "lonely", *WALL, 200, True),

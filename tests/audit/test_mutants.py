@@ -24,6 +24,8 @@ SLOW = (
     "no PATE: one discriminator, no noise",
     "joint votes: clip forgotten",  # quick in tests/private/test_joint_votes.py, with two that these pairs do not show
     "pure: Laplace noise of one answer on each",  # forty seconds; tests/pate_gan/test_pure.py adds the losses up
+    "noise: sensitivity of one marginal for all",  # tests/questions sees it in moments
+    "noise: none on the distances of pairs",
     "metadata: bounds read from the data",  # two minutes; the one of categories is quick
     "noise: sensitivity of one row for a person",  # a person's rows are summed against their limit in tests/questions, always
 )

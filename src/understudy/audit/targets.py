@@ -148,6 +148,7 @@ TIGHTEST = {
     "independent": "lonely",
     "mst": "lonely",
     "aim": "lonely",
+    "clique-tree": "lonely",
 }  # where a unit shows most to who sees every answer
 RECORD = "record"  # a row (or person) of the user's own table
 

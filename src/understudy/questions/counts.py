@@ -119,8 +119,6 @@ def deviation(
     return sigma * math.sqrt(tables) * cliques * (1 if share else rows_per_unit)
 
 
-def class_counts(
-    classes: int, sigma: float, rows_per_unit: int, *, share: bool = False, pure: bool = False
-) -> Counts:
+def class_counts(classes: int, sigma: float, rows_per_unit: int, *, share: bool = False, pure: bool = False) -> Counts:
     """The rows of every class, or with `share` its units; without a class label there is one bin, the noisy number of all."""
     return Counts(Label(), (classes,), (((0,),),), sigma, rows_per_unit, share, noise="laplace" if pure else "gaussian")
