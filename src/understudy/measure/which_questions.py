@@ -37,14 +37,21 @@ def enough_rows(width: int, sigma: float) -> float:
     return 2.0 * 0.75 * sigma * math.sqrt(width) / VISIBLE
 
 
-def size_note(schema: Schema, sigma: float) -> list[str]:
-    """For the plan: what decides between the questions, as far as public values tell."""
+def width_of(schema: Schema) -> int | None:
+    """Numbers in an encoded row of a table with a label; None without one, or where it is not known before estimates."""
     if schema.label is None or not all(column.resolved for column in schema.features):
-        return []
+        return None
     width = sum(
         len(c.outcomes) if c.kind in ("categorical", "boolean") and len(c.outcomes) > 2 else 1 for c in schema.features
     )
-    width += sum(len(c.specials) for c in schema.features)
+    return width + sum(len(c.specials) for c in schema.features)
+
+
+def size_note(schema: Schema, sigma: float) -> list[str]:
+    """For the plan: what decides between the questions, as far as public values tell."""
+    width = width_of(schema)
+    if width is None:
+        return []
     kind = "wide: columns alike are counted together; " if wide(schema) else ""
     return [
         f"{kind}below about {math.ceil(enough_rows(width, sigma)):,} rows (released, not read) class means alone are asked for"

@@ -19,8 +19,9 @@ number of rows that a unit may have. Figures are then averages over people, not 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import dp_accounting as dpa
 import numpy as np
@@ -30,6 +31,7 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping, estimate, learned_columns
 from understudy.measure.one_way import announce_one_way
+from understudy.measure.which_questions import enough_rows, width_of
 from understudy.methods.clique_tree.assemble import assemble
 from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, level_map
 from understudy.methods.clique_tree.descent import Measured, descend
@@ -114,6 +116,19 @@ class CliqueTree(Estimator):
             detail = "what coarser cells of the farthest pairs lose"
             releases.append(Announced(LEVELS, self.levels_share, dpa.GaussianDpEvent, detail=detail))
         return [*releases, Announced(COUNTS, self.counts_share, dpa.GaussianDpEvent, detail="columns and chosen pairs")]
+
+    def advice(
+        self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
+    ) -> list[str]:
+        """From how many rows on pairs of columns stand out, where there is a label that other questions would serve."""
+        width = width_of(schema)
+        if width is None or COUNTS not in noise:
+            return []
+        needed = math.ceil(enough_rows(width, noise[COUNTS]))
+        return [
+            f"below about {needed:,} rows most pairs of columns drown in noise; for the label alone mean-embedding then asks "
+            "better questions (class means)"
+        ]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
