@@ -300,16 +300,14 @@ def test_rows_that_share_no_weight_are_caught(name, monkeypatch):
 
 def test_shared_and_whole_counts_of_the_same_cells_are_kept_apart():
     """The wall keeps exact counts for later questions; in other units they would be wrong by a factor of 2^20."""
-    shared, whole = (
-        Counts.of_cliques(Places(np.asarray([0])), (2,), [(0,)], 1.0, 3, share=share) for share in (True, False)
-    )
+    shared, whole = (questions.class_counts(CLASSES, 1.0, 3, share=share) for share in (True, False))
     people = Schema(
         columns=(Column(name="x", kind="boolean"), Column(name="who", kind="identifier")),
         unit="who",
         max_rows_per_unit=3,
     )
     curator = Curator(None, people, FreeLedger(), NoNoise())
-    curator._blocks = Private.of(np.zeros((4, 1), np.int32), np.zeros(4, np.int32), np.asarray([0, 0, 1, 2]))
+    curator._blocks = Private.of(np.zeros((4, 1), np.float32), np.zeros(4, np.int32), np.asarray([0, 0, 1, 2]))
     found = [float(curator.ask("counts", one).value[0][0]) for one in (whole, shared, whole)]
     assert found == [4.0, 3.0, 4.0]
 

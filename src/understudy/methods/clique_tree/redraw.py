@@ -69,7 +69,8 @@ class Cells:
         for number, node in enumerate(np.asarray(self.weights["column"]).tolist(), 1):
             at = self._of(node)
             order = np.argsort(self.weights["code"][at])
-            found[number] = tuple(np.asarray(self.weights[name], float)[at][order] for name in ("base", "span"))
+            base, span = (np.asarray(self.weights[name], float)[at][order] for name in ("base", "span"))
+            found[number] = base, span
         return found
 
     def sides(self) -> list[Side]:

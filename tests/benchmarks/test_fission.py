@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.measure import fission
+from benchmarks import fission
 from understudy.private import SecureNoise
 
 CELLS = 20_000
