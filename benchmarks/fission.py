@@ -2,7 +2,7 @@
 
     python -m benchmarks.fission --datasets cervical-cancer --seeds 4 --tau 0.5,1 --data DIR
 
-fits `clique-tree` twice or more to the very same releases (seeded noise, void): with all pairs that were counted, and without those
+fits `clique-tree` twice or more to the same releases (seeded noise, void): with all pairs that were counted, and without those
 for which independent columns are nearer to the second view than the counts of the first. Printed are distances of the rows drawn.
 
 Let y = x + e be released, e Gaussian of deviation S in every cell. With z ~ N(0, S^2), drawn afterwards and independently,
