@@ -40,6 +40,7 @@ class Measured(NamedTuple):
     nodes: Clique
     counts: np.ndarray
     deviation: np.ndarray | float
+    possible: np.ndarray | None = None  # 0 for cells that no row can fall into (`zeros.py`)
 
 
 Direction = Callable[[Sequence[Measured], Beliefs], list[np.ndarray]]
@@ -146,6 +147,8 @@ def settled(item: Measured, total: float) -> np.ndarray:
     """Counts of a pair without negative entries and without rows in cells that are believed empty (`sparse.py`)."""
     empty = believed_empty(item.counts, float(np.max(item.deviation)))
     found = np.zeros(item.counts.shape)
+    if item.possible is not None:
+        empty |= item.possible == 0.0
     found[~empty] = projected(item.counts[~empty], total)
     return found
 

@@ -13,7 +13,6 @@ from understudy.methods.clique_tree.refine import Targets
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, summed
 
 RAKES = 30
-NOTHING = -1e12  # stands for the count of a cell that no row can fall into (`zeros.py`); no noise reaches it
 SLIVER = (
     1e-3  # of a deviation, given to every cell in proportion to its margins, so that no row or column is without entry
 )
@@ -42,7 +41,7 @@ def raked(item: Measured, margins: Sequence[np.ndarray]) -> np.ndarray:
     total = float(margins[0].sum())
     expected = np.outer(*margins) / total
     found = settled(item, total) + SLIVER * float(np.max(item.deviation)) * expected / expected.max()
-    found *= item.counts > 0.5 * NOTHING  # structural zeros stay
+    found *= 1.0 if item.possible is None else item.possible
     for _ in range(RAKES):
         for axis, margin in enumerate(margins):
             sums = found.sum(axis=1 - axis, keepdims=True)

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.methods.clique_tree.descent import Measured
-from understudy.methods.clique_tree.targets import NOTHING
 from understudy.methods.clique_tree.tree import Link
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.methods.marginals.junction import Clique, Graph
@@ -106,9 +105,9 @@ class Zeros:
         return np.asarray(held | empty).reshape([side.cells for side in sides])
 
     def without(self, item: Measured, sides: Sequence[Side]) -> Measured:
-        """Counts of a pair without what stands in impossible cells: so little that the nearest table has nothing there."""
+        """Counts of a pair without what stands in impossible cells."""
         possible = self.possible([sides[node] for node in item.nodes]) if len(item.nodes) > 1 else None
-        return item if possible is None else item._replace(counts=np.where(possible > 0.0, item.counts, NOTHING))
+        return item if possible is None else item._replace(counts=item.counts * possible, possible=possible)
 
     def links(self, sides: Sequence[Side], tables: Sequence[Clique], fixed: Sequence[Link], most: int) -> list[Link]:
         """Fixed factors of the cliques that hold a constraint's columns; where none does, of their finest nodes, if the tree
