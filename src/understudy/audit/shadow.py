@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-import dp_accounting as dpa
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,6 +37,7 @@ from understudy.private import Conversation, Curator, NoiseSource, PrivateTable,
 from understudy.private.blocks import Blocks
 from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
+from understudy.questions import Question
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
@@ -85,8 +85,8 @@ class Brief(Curator):
 
     __slots__ = ()
 
-    def _release(self, purpose: str, event: dpa.DpEvent, compute: Callable[[], Any]) -> Any:
-        value = super()._release(purpose, event, compute)
+    def _release(self, purpose: str, question: Question, compute: Callable[[], Any]) -> Any:
+        value = super()._release(purpose, question, compute)
         if self._ledger._counts == self._ledger.plan.announced():
             raise Enough
         return value
