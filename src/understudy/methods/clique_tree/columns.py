@@ -14,9 +14,9 @@ from understudy.accounting import Plan
 from understudy.measure.cells import Grouping, Node, cells_of
 from understudy.measure.one_way import ask_one_way
 from understudy.methods.clique_tree.levels import nested
-from understudy.private import Curator
 from understudy.questions import Step
 from understudy.questions.row_maps import Label, joined
+from understudy.recipe import Curator
 from understudy.schema import Codec
 
 ONE_WAY = "one-way marginals"

@@ -45,9 +45,8 @@ from understudy.methods.clique_tree.tree import CliqueTree as Tree
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.methods.pictures.method import picture_shape
-from understudy.private import Curator
 from understudy.questions import Clique, Counts
-from understudy.recipe import Announced, Opening, Recipe, check_counts, check_positive
+from understudy.recipe import Announced, Curator, Opening, Recipe, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"

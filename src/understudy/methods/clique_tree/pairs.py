@@ -25,9 +25,9 @@ from understudy.methods.clique_tree.columns import Columns, level_map
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.levels import coarsen
 from understudy.methods.clique_tree.select import Candidate, Pairs
-from understudy.private import Curator
 from understudy.questions import Clique, Distances
 from understudy.questions.distances import Blocks, Known
+from understudy.recipe import Curator
 
 DISTANCES = "pair distances"
 LEVELS = "pair levels"

@@ -42,10 +42,9 @@ from understudy.methods.marginals.by_class import (
     repeated,
 )
 from understudy.methods.marginals.junction import Clique, Graph, Measured, Model, all_pairs, tables
-from understudy.private import Curator
 from understudy.questions import Counts, MarginalChoice
 from understudy.questions.counts import deviation
-from understudy.recipe import Announced, Opening, check_counts, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 MOST_COLUMNS = 64

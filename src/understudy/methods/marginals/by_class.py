@@ -20,9 +20,8 @@ from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.methods.marginals.junction import Measured
-from understudy.private import Curator
 from understudy.questions import Step
-from understudy.recipe import Announced, Opening
+from understudy.recipe import Announced, Curator, Opening
 from understudy.released import Released
 from understudy.schema import Codec, Schema
 

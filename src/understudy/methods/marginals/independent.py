@@ -19,8 +19,7 @@ from understudy.measure.described import outcome_cells
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble, positive
 from understudy.methods.marginals.generator import MarginalGenerator
-from understudy.private import Curator
-from understudy.recipe import Announced, Opening, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.released import Released
 from understudy.schema import Codec, Schema
 

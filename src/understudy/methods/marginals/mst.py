@@ -32,10 +32,9 @@ from understudy.methods.marginals.by_class import (
     repeated,
 )
 from understudy.methods.marginals.junction import Clique, Measured, fit_model
-from understudy.private import Curator
 from understudy.questions import Counts, MarginalChoice
 from understudy.questions.counts import deviation
-from understudy.recipe import Announced, Opening, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.schema import Codec, Schema
 
 EDGES, PAIRS = "tree edges", "pairs by class"

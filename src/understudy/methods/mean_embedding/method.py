@@ -28,8 +28,7 @@ from understudy.methods.mean_embedding.generator import Latent, MeanEmbeddingGen
 from understudy.methods.mean_embedding.kept import class_tables, one_way_tables
 from understudy.methods.pictures.generator import Kind
 from understudy.methods.pictures.method import announce_pictures, begin_pictures, picture_shape
-from understudy.private import Curator
-from understudy.recipe import Announced, Opening, check_choice, check_positive
+from understudy.recipe import Announced, Curator, Opening, check_choice, check_positive
 from understudy.schema import Codec, Schema
 
 WIDE_MARGINALS, WIDE_CELLS = 0.4, 0.5  # of their shares in a wide table; chosen on seed 0 of ISOLET
