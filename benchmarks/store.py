@@ -60,7 +60,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
     for record in sorted(done, key=lambda record: str(record.get("finished", ""))):
         options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
         judged = tuple(record.get("classifiers") or ())
-        own = (*(record[name] for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
+        own = (*(record.get(name) for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
         kept = {
             seed: one
             for seed, one in last.get(own, {}).items()

@@ -158,9 +158,10 @@ def fit_alone(
     postings = () if payer is None else payer.postings(plan, schema)
     if payer is not None and receipt is None:
         payer.check(postings)
-    table = PrivateTable(data, schema) if record is None or not (store and store.in_rounds()) else None
-    if table is not None:
+    table: PrivateTable | None = None
+    if record is None or not (store and store.in_rounds()):
         told.tell("read")
+        table = PrivateTable(data, schema)
     paying = None if engine.by_default and not (table is not None and table._pays) else engine
     if record is None:
         seed = secrets.randbits(32) if recipe.seed is None else recipe.seed

@@ -125,7 +125,7 @@ def test_the_program_stands_alone(place, tmp_path):  # noqa: F811
 
 def test_too_little_noise_is_refused(tmp_path, capsys, monkeypatch):
     """dpgan's ledger as it is holds; with noise that is 3 % less it is refused, with a hair less it cannot be decided."""
-    fit = method("dpgan")(epsilon=1.0, delta=1e-5).plan(Schema.load(DEMO)).events
+    fit = method("dpgan")(epsilon=1.0, delta=1e-5, gradients_share=0.2).plan(Schema.load(DEMO)).events
 
     def judged(factor):
         text = json.dumps(ledger_of(*fit))

@@ -368,7 +368,7 @@ def test_a_fit_that_is_killed_leaves_its_ledger_and_its_files_go(tmp_path):
     left = {item.name for item in folder.iterdir()}
     (rows,) = folder.glob(f"{units.PREFIX}*")
     assert list(rows.glob("*.arrow")) and rows.stat().st_mode & 0o777 == 0o700
-    assert left == {rows.name, "SECRET.txt", "ledger.jsonl", "ledger.jsonl.lock"}
+    assert left == {rows.name, "SECRET.txt", "ledger.jsonl", "ledger.jsonl.lock", "opening.jsonl"}
     charged = charges_in(folder / "ledger.jsonl")
     assert any(charge.detail == "rounds from 0" for charge in charged)
     for resume in (False, True):
