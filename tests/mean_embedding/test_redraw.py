@@ -105,3 +105,9 @@ def test_pictures_say_that_they_cannot(model):
         replace(model, generator=PictureGenerator).copies(2)
     with pytest.raises(UsageError, match="saved without"):
         replace(model, released=()).copies(2)
+
+
+def test_an_answer_says_that_its_interval_may_be_too_short(model):
+    """Measured coverage is below what is stated (docs/inference.md): a reader of the number alone must know."""
+    found = answer(model, "mean(age)", copies=2, rows=200, seed=0)
+    assert any("less often than they state" in remark for remark in found.remarks)
