@@ -212,7 +212,7 @@ class Shuffle:
             for part in parts:
                 for batch in kept_blocks(self.table, part, self.schema, self.key):
                     waiting.append(batch)
-                    if sum(one.num_rows for one in waiting) >= self.waiting * 4:
+                    if sum(one.num_rows for one in waiting) >= self.waiting:
                         flush(waiting, paths, sinks, self.schema.max_rows_per_unit)
                 if told is not None:
                     told()
