@@ -8,7 +8,8 @@ import pytest
 from understudy.methods.clique_tree.assemble import hanging
 from understudy.methods.clique_tree.descent import Measured, projected
 from understudy.methods.clique_tree.pairs import averaged
-from understudy.methods.clique_tree.refine import Cuts, Targets, partners, refine
+from understudy.methods.clique_tree.refine import Cuts, Sorted, Targets, refine
+from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.clique_tree.targets import raked, targets_of
 from understudy.methods.clique_tree.tree import CliqueTree
 from understudy.methods.marginals.junction import Graph
@@ -39,9 +40,23 @@ def test_rows_take_on_a_pair_that_the_tree_does_not_hold():
 
 def test_partners_agree_in_their_separator():
     given = jnp.asarray(np.random.default_rng(1).integers(0, 5, 101))
-    first, second, agree = partners(given, jax.random.key(1))
-    assert len(set(np.r_[first, second].tolist())) == 100 and int(agree.sum()) >= 45
-    np.testing.assert_array_equal((given[first] == given[second]), agree)
+    rows = Sorted(jnp.stack([given, jnp.arange(101)], axis=1), jnp.arange(101))
+    found, agree = rows.paired(given, words(jax.random.key(1), 1)[0])
+    np.testing.assert_array_equal(found.cells[:, 1], found.row)  # whole rows move
+    assert sorted(found.row.tolist()) == list(range(101)) and int(agree.sum()) >= 45
+    np.testing.assert_array_equal(found.cells[:100:2, 0] == found.cells[1:100:2, 0], agree)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000, 65_536])
+def test_an_order_groups_equals_and_is_another_one_each_time(rows):
+    given = jnp.asarray(np.random.default_rng(2).integers(0, 7, rows))
+    one, two = (np.asarray(shuffled(given, chance)) for chance in words(jax.random.key(2), 2))
+    for order in (one, two):
+        assert sorted(order.tolist()) == list(range(rows))
+        assert (np.diff(np.asarray(given)[order]) >= 0).all()
+    if rows >= 1000:  # places of the same rows in two orders within a group: as good as unrelated
+        ranks = [np.argsort(order)[np.asarray(given) == 3] for order in (one, two)]
+        assert abs(np.corrcoef(*ranks)[0, 1]) < 5.0 / np.sqrt(rows / 7) and (one != two).mean() > 0.9
 
 
 def test_what_hangs_on_a_node():

@@ -13,6 +13,7 @@ from understudy.methods.clique_tree.forecast import noise_errors, sampling_dista
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
+from understudy.methods.clique_tree.shuffle import words
 from understudy.methods.clique_tree.tree import CliqueTree, Link
 
 SIZES = [2, 3, 4, 2, 3]
@@ -128,7 +129,7 @@ def test_draws_have_the_right_shares_with_little_chance():
     """2,000 rows of each of two parents: every count within 2 of its expectation, where independent draws stray by 20."""
     table = jnp.asarray([0.1, 0.4, 1.0, 0.7, 0.9, 1.0])
     given = jnp.asarray(np.random.default_rng(5).permutation(np.repeat([0, 1], 2000)))
-    uniform = evenly(given, jax.random.key(0))
+    uniform = evenly(given, words(jax.random.key(0), 1, more=1)[0])
     cell = np.asarray(search(table, given * 3, 3, uniform, 3))
     for parent, shares in enumerate(([0.1, 0.3, 0.6], [0.7, 0.2, 0.1])):
         counts = np.bincount(cell[np.asarray(given) == parent], minlength=3)

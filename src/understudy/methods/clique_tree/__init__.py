@@ -25,6 +25,7 @@ Read in this order:
     targets.py      pairs that the tree has no room for
     assemble.py     the tables that rows are drawn from
     generator.py    drawing rows
+    shuffle.py      rows in random order among equals
     refine.py       fitting them to the pairs beside the tree
     redraw.py       copies: what could have been fitted, had the noise fallen otherwise
 """

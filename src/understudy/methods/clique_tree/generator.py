@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from understudy.methods.clique_tree.refine import LEAST, Cuts, Targets, refine
+from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.nn.copula import Params, mismatch
 
@@ -124,9 +125,8 @@ class CliqueTreeGenerator:
             length = net.length[first + cells[node]]
             return carry, start + search(net.inner, start, length, evenly(cells[node], own), self.widest)
 
-        _, places = jax.lax.scan(
-            outcome, None, (net.column, first, jax.random.split(key_outcomes, len(set(self.nodes))))
-        )
+        chance = words(key_outcomes, len(set(self.nodes)), more=1)
+        _, places = jax.lax.scan(outcome, None, (net.column, first, chance))
         shown = places[np.asarray(self.nodes) - 1].T
         row: Array = (net.code[shown] == np.asarray(self.codes)[None, :]).astype(jnp.float32)
         numeric = np.flatnonzero(np.asarray(self.codes) == VALUE)
@@ -145,7 +145,7 @@ class CliqueTreeGenerator:
             uniform = evenly(given, own)
             return cells.at[node].set(search(net.table, offset + given * width, width, uniform, self.widest)), None
 
-        steps = (net.order, net.parents, net.strides, net.offset, net.width, jax.random.split(key, self.steps))
+        steps = (net.order, net.parents, net.strides, net.offset, net.width, words(key, self.steps, more=1))
         found, _ = jax.lax.scan(step, cells, steps)
         return found
 
@@ -171,14 +171,11 @@ class CliqueTreeGenerator:
         return mismatch(weights, shapes | {"table": (self.entries,)})
 
 
-def evenly(given: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, " rows"]:
-    """Uniform numbers that are spread evenly among rows with the same `given`."""
+def evenly(given: Int[Array, " rows"], chance: UInt32[Array, " words"]) -> Float[Array, " rows"]:
+    """Uniform numbers that are spread evenly among rows with the same `given`; the last word of chance is their shift."""
     rows = given.shape[0]
-    key_order, key_shift = jax.random.split(key)
-    tie = jax.random.bits(key_order, (rows,), jnp.uint32)
-    _, _, at = jax.lax.sort((given, tie, jnp.arange(rows, dtype=jnp.int32)), num_keys=2)
-    steps = jnp.arange(rows, dtype=jnp.uint32) * jnp.uint32(GOLDEN) + jax.random.bits(key_shift, (), jnp.uint32)
-    return jnp.zeros(rows).at[at].set((steps >> 8).astype(jnp.float32) * jnp.float32(2.0**-24))
+    steps = jnp.arange(rows, dtype=jnp.uint32) * jnp.uint32(GOLDEN) + chance[-1]
+    return jnp.zeros(rows).at[shuffled(given, chance)].set((steps >> 8).astype(jnp.float32) * jnp.float32(2.0**-24))
 
 
 def search(

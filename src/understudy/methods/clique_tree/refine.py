@@ -14,15 +14,19 @@ All of it is post-processing of released counts. Few rows are not refined (`LEAS
 about them.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
+
+from understudy.methods.clique_tree.shuffle import shuffled, words
 
 LEAST = 1000  # rows
 BLOCKS = 128  # of exchanges in a sweep; those of one block are judged at once, by the counts before any of them
 SWEEPS = 4  # per cut
+CHUNK = 8  # tables that are looked at together
 
 Cells = Int[Array, "nodes rows"]
 
@@ -50,6 +54,43 @@ class Cuts(NamedTuple):
     below: Any  # [cuts, nodes] 1: is exchanged
 
 
+class Across(NamedTuple):
+    """The tables that a cut goes through, first of all tables: an exchange leaves the others as they are."""
+
+    used: Any  # [tables] whether the cut goes through it
+    below: Any  # its node below the cut
+    above: Any  # and the other one
+    step_below: Any  # from one cell of that node to the next
+    step_above: Any
+    begin: Any
+
+    @classmethod
+    def of(cls, below: Int[Array, " nodes"], targets: Targets) -> "Across":
+        """Tables in chunks; the last one is filled up."""
+        left, right = below[targets.left] > 0, below[targets.right] > 0
+        order = jnp.argsort(left == right)
+        one = jnp.ones_like(targets.stride)
+        found = cls(
+            left != right,
+            jnp.where(left, targets.left, targets.right),
+            jnp.where(left, targets.right, targets.left),
+            jnp.where(left, targets.stride, one),
+            jnp.where(left, one, targets.stride),
+            targets.begin,
+        )
+        return cls(*(jnp.pad(part[order], (0, -len(order) % CHUNK)) for part in found))
+
+    def chunk(self, number: Int[Array, ""]) -> "Across":
+        return Across(*(jax.lax.dynamic_slice_in_dim(part, number * CHUNK, CHUNK) for part in self))
+
+    def places(self, one: Array, two: Array) -> tuple[Array, Array, Array]:
+        """Cells of two rows as they are and after an exchange, [2, pairs, tables], and whether anything changes."""
+        a_one, a_two = (self.step_below[None] * row[:, self.below] + self.begin[None] for row in (one, two))
+        b_one, b_two = (self.step_above[None] * row[:, self.above] for row in (one, two))
+        moves = self.used[None] & (a_one != a_two) & (b_one != b_two)
+        return jnp.stack([a_one + b_one, a_two + b_two]), jnp.stack([a_two + b_one, a_one + b_two]), moves
+
+
 def refine(cells: Cells, cuts: Cuts, targets: Targets, key: PRNGKeyArray) -> Cells:
     """The same cells in every clique of the tree, exchanged between rows so that the targets are met."""
     rows = cells.shape[1]
@@ -58,54 +99,73 @@ def refine(cells: Cells, cuts: Cuts, targets: Targets, key: PRNGKeyArray) -> Cel
     counts = jnp.zeros_like(wanted).at[targets.places(cells)].add(1.0)
     slope = (
         2.0 * weight * (counts - wanted)
-    )  # a row more in a cell changes L by weight + slope, one less by weight - slope
+    )  # one row more in a cell changes L by weight + slope, one less by weight - slope
 
-    def exchange(slope: Array, places: tuple[Array, Array]) -> tuple[Array, Array]:
-        old, new = places  # [block, 2 rows, tables]
-        same = (old[:, 0] == new[:, 0]) | (old[:, 0] == new[:, 1])  # the two rows agree in one of the columns
-        change = (slope[new] + weight[new] - slope[old] + weight[old]).sum(axis=1)
-        taken = jnp.where(same, 0.0, change).sum(axis=1) < 0.0
-        moved = jnp.where(taken, 2.0, 0.0)[:, None, None]
-        return slope.at[old].add(-moved * weight[old]).at[new].add(moved * weight[new]), taken
+    def sweep(now: Sorted, slope: Array, cut: Cuts, own: UInt32[Array, " words"]) -> tuple[Sorted, Array]:
+        now, agree = now.paired((cut.strides[None, :] * now.cells[:, cut.parents]).sum(axis=1), own)
+        one, two = now.cells[0 : 2 * len(agree) : 2], now.cells[1 : 2 * len(agree) : 2]
+        judged = partial(exchange, Across.of(cut.below, targets), weight)
+        slope, taken = jax.lax.scan(judged, slope, (blocks(one), blocks(two), blocks(agree)))
+        moved = taken.ravel()[: len(agree), None] & (cut.below > 0)[None]
+        both = jnp.stack([jnp.where(moved, two, one), jnp.where(moved, one, two)], axis=1)
+        return now.with_pairs(both.reshape(-1, both.shape[2])), slope
 
-    def sweep(carry: tuple[Array, Array], now: tuple[Cuts, PRNGKeyArray]) -> tuple[tuple[Array, Array], None]:
-        (cells, slope), (cut, own) = carry, now
-        first, second, agree = partners((cut.strides[:, None] * cells[cut.parents]).sum(axis=0), own)
-        inside = (cut.below > 0)[:, None]
-        one, two = cells[:, first], cells[:, second]
-        new_one, new_two = jnp.where(inside, two, one), jnp.where(inside, one, two)
-        old = jnp.stack([targets.places(one), targets.places(two)])
-        new = jnp.where(agree[None, None, :], jnp.stack([targets.places(new_one), targets.places(new_two)]), old)
-        slope, taken = jax.lax.scan(exchange, slope, (blocks(old), blocks(new)))
-        swapped = (taken.ravel()[: len(first)] & agree)[None, :]
-        cells = cells.at[:, first].set(jnp.where(swapped, new_one, one))
-        return (cells.at[:, second].set(jnp.where(swapped, new_two, two)), slope), None
+    def step(carry: tuple[Sorted, Array], now: tuple[Cuts, Array]) -> tuple[tuple[Sorted, Array], None]:
+        through = (now[0].below[targets.left] != now[0].below[targets.right]).any()
+        return jax.lax.cond(through, lambda: sweep(*carry, *now), lambda: carry), None
 
     number = cuts.below.shape[0]
-    key_order, key_sweeps = jax.random.split(key)
-    order = jax.random.permutation(key_order, jnp.tile(jnp.arange(number), SWEEPS))
+    chance = words(key, SWEEPS * number, more=1)
+    order = jnp.argsort(chance[:, -1]) % number
     each = Cuts(*(part[order] for part in cuts))
-    (cells, _), _ = jax.lax.scan(sweep, (cells, slope), (each, jax.random.split(key_sweeps, len(order))))
-    return cells
+    begin = Sorted(cells.T, jnp.arange(rows, dtype=jnp.int32))
+    (found, _), _ = jax.lax.scan(step, (begin, slope), (each, chance))
+    return jnp.zeros_like(found.cells).at[found.row].set(found.cells).T
 
 
-def partners(
-    given: Int[Array, " rows"], key: PRNGKeyArray
-) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"], Bool[Array, " pairs"]]:
-    """Two rows and two rows at random among those with the same separator, and whether they agree in it."""
-    rows = given.shape[0]
-    key_tie, key_shift = jax.random.split(key)
-    tie = jax.random.bits(key_tie, (rows,), jnp.uint32)
-    _, _, at = jax.lax.sort((given, tie, jnp.arange(rows, dtype=jnp.int32)), num_keys=2)
-    at = jnp.roll(at, jax.random.randint(key_shift, (), 0, 2))[
-        : rows // 2 * 2
-    ]  # else a group's first would always be one
-    first, second = at[0::2], at[1::2]
-    return first, second, given[first] == given[second]
+class Sorted(NamedTuple):
+    """Rows in an order of their own, whole rows one after the other; `row` is where each belongs."""
+
+    cells: Int[Array, "rows nodes"]
+    row: Int[Array, " rows"]
+
+    def paired(
+        self, given: Int[Array, " rows"], chance: UInt32[Array, " words"]
+    ) -> tuple["Sorted", Bool[Array, " pairs"]]:
+        """Rows with the same separator next to each other, at random among them; whether the two of each pair agree in it."""
+        at = shuffled(given, chance)
+        pairs = given[at[: len(at) // 2 * 2]].reshape(-1, 2)
+        return Sorted(self.cells[at], self.row[at]), pairs[:, 0] == pairs[:, 1]
+
+    def with_pairs(self, cells: Int[Array, "paired nodes"]) -> "Sorted":
+        """These cells in the first rows; a last row without partner stays."""
+        return self._replace(cells=jnp.concatenate([cells, self.cells[len(cells) :]]))
 
 
-def blocks(places: Int[Array, "two tables pairs"]) -> Int[Array, "blocks block two tables"]:
-    """In blocks; what the last ones lack is filled up with exchanges that change nothing, which are never taken."""
-    size = max(-(-places.shape[2] // BLOCKS), 1)
-    full = jnp.pad(places.transpose(2, 0, 1), ((0, -places.shape[2] % size), (0, 0), (0, 0)))
-    return full.reshape(-1, size, *full.shape[1:])
+def exchange(
+    across: Across, weight: Array, slope: Array, pairs: tuple[Array, Array, Array]
+) -> tuple[Array, Bool[Array, " pairs"]]:
+    """Which of a block's pairs exchange what is below the cut, and the slopes after that."""
+    one, two, agree = pairs
+    chunks = -(-across.used.sum() // CHUNK)
+
+    def judged(chunk: Array, change: Array) -> Array:
+        old, new, moves = across.chunk(chunk).places(one, two)
+        each = (slope[new] + weight[new] - slope[old] + weight[old]).sum(axis=0)
+        return jnp.asarray(change + jnp.where(moves, each, 0.0).sum(axis=1))
+
+    taken = (jax.lax.fori_loop(0, chunks, judged, jnp.zeros(agree.shape)) < 0.0) & agree
+
+    def moved(chunk: Array, slope: Array) -> Array:
+        old, new, moves = across.chunk(chunk).places(one, two)
+        by = jnp.where(moves & taken[:, None], 2.0, 0.0)[None]
+        return jnp.asarray(slope.at[old].add(-by * weight[old]).at[new].add(by * weight[new]))
+
+    return jax.lax.fori_loop(0, chunks, moved, slope), taken
+
+
+def blocks(pairs: Array) -> Array:
+    """In blocks; what the last ones lack is filled up with pairs that do not agree."""
+    size = max(-(-len(pairs) // BLOCKS), 1)
+    full = jnp.pad(pairs, ((0, -len(pairs) % size), *[(0, 0)] * (pairs.ndim - 1)))
+    return full.reshape(-1, size, *pairs.shape[1:])
