@@ -40,9 +40,9 @@ def shuffled(given: Int[Array, " rows"], chance: UInt32[Array, " words"]) -> Int
     return (x & mask).astype(jnp.int32)
 
 
-def inverse(odd: Array) -> Array:
+def inverse(odd: UInt32[Array, ""]) -> UInt32[Array, ""]:
     """Modulo 2^32: an odd number is its own inverse in three bits, and every step doubles the bits that are right."""
     found = odd
     for _ in range(4):
         found = found * (2 - odd * found)
-    return found
+    return jnp.asarray(found)
