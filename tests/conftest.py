@@ -4,6 +4,7 @@ Nothing here imports understudy at the top: jaxtyping's import hook must be in p
 """
 
 import os
+import re
 
 from hypothesis import settings
 
@@ -11,12 +12,15 @@ from hypothesis import settings
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Compiling is what costs here, and nearly half of it goes into optimising programs that run for milliseconds. Programs of long
-# tests are worth it: `make test-slow` has them optimised. Those that took longer than a tenth of a second are kept and found
-# again by later tests, by the other worker, by the commands that tests start, and by the next run: their key covers the program,
-# its options and the versions of JAX and of the compiler. Half an entry, read while another process writes it, does not unpack;
-# JAX then compiles (and warns, which pyproject.toml lets pass).
-os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+# Compiling is what costs here, and most of it goes into optimising programs that run for milliseconds: optional passes take
+# half, and the compiler's newer way of writing fused loops a third of what is left. Programs of long tests are worth both:
+# `make test-slow` has them. A compiler that no longer knows the flag says so and stops; it can then go.
+# Programs that took longer than a tenth of a second are kept and found again by later tests, by the other worker, by the
+# commands that tests start, and by the next run: their key covers the program, its options and the versions of JAX and of the
+# compiler. Half an entry, read while another process writes it, does not unpack; JAX then compiles (and warns, which
+# pyproject.toml lets pass).
+if os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true") == "true":
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR",
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".pytest_cache", "programs"),
@@ -28,6 +32,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
 
 # Continuous integration repeats the same examples, so that red means the change; local runs explore new ones.
 settings.register_profile("steady", derandomize=True)
@@ -36,6 +41,17 @@ if os.environ.get("CI"):
 
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def shaped_modules() -> list[str]:
+    """Modules that annotate shapes. The checks cost every call of what they are put on, so they are put on nothing else."""
+    files = [*(ROOT / "src" / "understudy").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    shaped = [file for file in files if re.search(r"(?m)^(from|import) jaxtyping\b", file.read_text("utf-8"))]
+    return [".".join(file.relative_to(ROOT).with_suffix("").parts).removeprefix("src.") for file in shaped]
+
+
+install_import_hook(shaped_modules(), "beartype.beartype")
+
 LARGEST_CACHE = 400_000_000  # bytes of programs, many of them of sources that have changed since
 
 

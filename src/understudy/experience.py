@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -53,7 +53,7 @@ class Facts:
     learning: float = 1.0  # share of the squared loss that the schema's estimates leave
     classes_declared: bool = True
 
-    @property
+    @cached_property  # a search for a root, asked for once per known result
     def mu(self) -> float:
         """The Gaussian parameter of the budget, of what estimates leave of it."""
         return gaussian_mu(self.epsilon, self.delta) * math.sqrt(self.learning)

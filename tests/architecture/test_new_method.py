@@ -21,13 +21,21 @@ def pytest_load_initial_conftests():
 """
 
 
-# Without the shape checks of pyproject.toml: nothing of them covers the toy, and they take longer than its tests.
-OPTIONS = ["-o", "addopts=", "--import-mode=importlib", "-m", "not slow", "-p", "no:cacheprovider"]
-
-
 def conformance(folder: Path) -> subprocess.CompletedProcess[str]:
     """The conformance tests of the method called toy."""
-    words = [sys.executable, "-m", "pytest", "-v", "-k", "toy", "-p", "toy_row", *OPTIONS, "tests/conformance"]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "-k",
+        "toy",
+        "-p",
+        "toy_row",
+        "-p",
+        "no:cacheprovider",
+        "tests/conformance",
+    ]
     path = os.pathsep.join([str(folder), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         words,
