@@ -109,11 +109,12 @@ def test_pictures_move_by_the_mean_wish_and_less_and_less():
     start = public_start(heads, picture_marginals(heads), 2)
     hints = Hints(*jax.tree.map(lambda a: np.asarray(a, np.float32), (start, np.asarray([0.5, 0.5]))))
     state = subject.init(jax.random.key(0), hints)
+    query_of, update = jax.jit(subject.query), jax.jit(subject.update)
     for number in range(4):
-        query = subject.query(state, jax.random.key(number))
+        query = query_of(state, jax.random.key(number))
         answer = Directions(jnp.ones((2, 5, 2)), jnp.ones((2, 5, 2), bool))
         before = np.asarray(state.generator["location"])
-        state, _ = subject.update(state, query, answer, jax.random.key(9))
+        state, _ = update(state, query, answer, jax.random.key(9))
         wish = 0.5 * (1 - number / 4) * np.asarray(query.projection).sum(axis=-1).mean(axis=1)
         np.testing.assert_allclose(np.asarray(state.generator["location"]) - before, wish, atol=1e-4)
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from functools import partial
 
 import dp_accounting as dpa
 import jax
@@ -71,8 +72,12 @@ def held(subject, gaps, tests=(40, 40), coin=b"\x80" * 32):
 
 
 def answered_once(subject, shards, before, tape, seed=0):
-    query = probe(getattr(subject, "votes", subject), seed)
-    return jax.jit(subject.answer)(shards, before, query, tape, jax.random.key(0))
+    return answer(subject, shards, before, probe(getattr(subject, "votes", subject), seed), tape)
+
+
+@partial(jax.jit, static_argnums=0)
+def answer(subject, shards, before, query, tape):
+    return subject.answer(shards, before, query, tape, jax.random.key(0))
 
 
 # -- what is counted -----------------------------------------------------------------------------------------------------------

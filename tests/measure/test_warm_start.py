@@ -19,6 +19,7 @@ from understudy.private.release import Release
 from understudy.questions import Counts
 from understudy.schema import Codec, Column, Schema
 
+from ..fit.inside import opened
 from ..mean_embedding.test_few_rows import SPARSE, sparse_table
 from ..wall import ask
 
@@ -127,7 +128,7 @@ def test_large_tables_are_asked_for_moments(monkeypatch: pytest.MonkeyPatch) -> 
             warm_start, name, lambda *given, plain=plain, name=name: asked.append(name) or plain(*given)
         )
     for rows in (720, 20_000):
-        us.DpGan(epsilon=1.0, seed=0, rounds=10, gradients_share=0.2).fit(sparse_table(rows, 0), SPARSE)
+        opened(us.DpGan(epsilon=1.0, seed=0, rounds=10, gradients_share=0.2), sparse_table(rows, 0), SPARSE)
     assert asked == ["ask_means", "ask_moments"]
 
 
