@@ -17,7 +17,7 @@ from understudy.accounting.events import flatten
 from understudy.errors import UsageError
 from understudy.private import stream
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing, unit_loss
+from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing, summed, unit_loss
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.sampling import Members, Units, by_unit, pieces
@@ -63,9 +63,14 @@ def compiled_total(subject, data, chosen):
     return subject.total(data, chosen, weights(), 0)
 
 
-def total(subject, data, chosen=None):
+def total_steps(subject, data, chosen=None):
     chosen = jnp.ones(data.size.shape, bool) if chosen is None else jnp.asarray(chosen)
-    return np.asarray(compiled_total(subject, data, chosen))
+    return np.asarray(compiled_total(subject, data, chosen), np.int64)
+
+
+def total(subject, data, chosen=None):
+    """The sum as a gradient whose units have norm C at most."""
+    return total_steps(subject, data, chosen) * (CLIP / subject.levels)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -84,11 +89,17 @@ def by_hand(per_unit=1):
     return found
 
 
+def assert_near(subject, data, wanted):
+    """Within half a step for every unit and 32-bit arithmetic."""
+    unit = CLIP / subject.reach(len(wanted))
+    np.testing.assert_allclose(
+        total_steps(subject, data) * unit, wanted, rtol=1e-4, atol=1e-4 + 0.5 * unit * data.size.shape[0]
+    )
+
+
 @pytest.mark.parametrize("per_unit", [1, 3])
 def test_sum_is_that_of_a_plain_loop(per_unit):
-    np.testing.assert_allclose(
-        total(mechanism(per_unit=per_unit), table(per_unit=per_unit)), by_hand(per_unit), rtol=1e-4, atol=1e-4
-    )
+    assert_near(mechanism(per_unit=per_unit), table(per_unit=per_unit), by_hand(per_unit))
 
 
 @pytest.mark.filterwarnings("ignore:optax.global_norm is deprecated")
@@ -106,7 +117,34 @@ def test_sum_is_that_of_jax_privacy(per_unit):
     add = lambda carry, members: carry + ravel_pytree(theirs(weights(), *members))[0]  # noqa: E731
     start = jnp.zeros(ravel_pytree(weights())[0].shape)
     judged = jax.jit(lambda data: pieces(data, everybody, PIECE, per_unit, add, start))(data)
-    np.testing.assert_allclose(total(mechanism(per_unit=per_unit), data), np.asarray(judged), rtol=1e-4, atol=1e-4)
+    assert_near(mechanism(per_unit=per_unit), data, np.asarray(judged))
+
+
+def test_the_sum_is_the_same_whatever_order_units_come_in():
+    """Whole numbers are added up; the mutant adds floating-point numbers, whose last digits depend on the order."""
+    rows, classes = encoded(500)
+    order = np.random.default_rng(3).permutation(500)
+    tables = [Blocks.of(rows, classes), Blocks.of(rows[order], classes[order])]
+    for kind, same in ((NoisyGradient, True), (AddedAsFloats, False)):
+        one, two = (
+            np.asarray(compiled_total(mechanism(kind), jax.tree.map(jnp.asarray, by_unit(own)), jnp.ones(500, bool)))
+            for own in tables
+        )
+        assert (one == two).all() == same
+        np.testing.assert_allclose(one, two, rtol=1e-3, atol=0.1)
+
+
+class AddedAsFloats(NoisyGradient):
+    """Mutant: clipped gradients are added up before they are put on the grid."""
+
+    def total(self, data: Units, chosen: Any, weights: Any, number: int) -> Any:
+        def gradient(loss: Any, weights: Any, members: Members) -> Any:
+            gradients = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0, 0))(weights, *members)
+            flat = jax.vmap(lambda one: ravel_pytree(one)[0])(gradients)
+            norm = jnp.linalg.norm(flat, axis=1, keepdims=True)
+            return (flat * jnp.minimum(1.0, CLIP / jnp.maximum(norm, 1e-9))).sum(axis=0)
+
+        return summed(self.losses[number], gradient, data, chosen, weights, self.piece, self.per_unit)
 
 
 # -- sensitivity ----------------------------------------------------------------------------------------------------------
@@ -122,29 +160,29 @@ def influence(subject, data):
 @pytest.mark.parametrize("per_unit", [1, 3])
 def test_a_unit_moves_the_sum_by_at_most_the_clipping_norm(per_unit):
     found = influence(mechanism(per_unit=per_unit), table(per_unit=per_unit))
-    assert 0.99 * CLIP < found <= CLIP * (1 + 1e-4)
+    assert 0.99 * CLIP < found <= CLIP
 
 
 class ClippedPerBatch(NoisyGradient):
     """Mutant: the gradient of the whole piece is clipped once, so a unit can turn the rest of the sum around."""
 
-    def gradient(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+    def steps(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
         summed = lambda w: jnp.sum(jax.vmap(loss, in_axes=(None, 0, 0, 0))(w, *members))  # noqa: E731
-        found = jax.grad(summed)(weights)
-        norm = jnp.linalg.norm(ravel_pytree(found)[0])
+        found = ravel_pytree(jax.grad(summed)(weights))[0]
         size = len(members.present)
-        return jax.tree.map(lambda leaf: leaf * jnp.minimum(1.0, clip / norm) * size, found)
+        clipped = found * jnp.minimum(1.0, clip / jnp.linalg.norm(found)) * size
+        return jnp.round(clipped * self.levels / clip).astype(jnp.int32)[None]
 
 
 class BatchNormalised(NoisyGradient):
     """Mutant: rows are normalised by their common mean and variance before the loss, then clipped one by one."""
 
-    def gradient(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+    def steps(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
         there = members.present[..., None]
         mean = (members.rows * there).sum((0, 1), keepdims=True) / jnp.maximum(there.sum(), 1.0)
         centred = (members.rows - mean) * there
         deviation = jnp.sqrt((centred**2).sum((0, 1), keepdims=True) / jnp.maximum(there.sum(), 1.0) + 1e-5)
-        return super().gradient(loss, weights, members._replace(rows=centred / deviation), clip)
+        return super().steps(loss, weights, members._replace(rows=centred / deviation), clip)
 
 
 @pytest.mark.parametrize("mutant", [ClippedPerBatch, BatchNormalised])
@@ -172,14 +210,15 @@ def length(weights, row, label):
 class CleanedAfterTheSum(NoisyGradient):
     """Mutant: places that hold nobody are filled with zeros, and NaN is removed from the sum of the piece."""
 
-    def gradient(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+    def steps(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
         norm = jax.vmap(lambda *unit: jnp.linalg.norm(ravel_pytree(jax.grad(loss)(weights, *unit))[0]))(*members)
         sound = jnp.isfinite(norm) & (norm > 0.0)
         factor = jnp.where(sound, jnp.minimum(1.0, clip / jnp.where(sound, norm, 1.0)), 0.0)
         rows = jnp.where(sound[:, None, None], members.rows, 0.0)
         kept = members._replace(rows=rows, present=members.present * sound.astype(jnp.float32)[:, None])
         weighted = lambda w: jnp.sum(factor * jax.vmap(loss, in_axes=(None, 0, 0, 0))(w, *kept))  # noqa: E731
-        return jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0.0), jax.grad(weighted)(weights))
+        found = ravel_pytree(jax.grad(weighted)(weights))[0]
+        return jnp.round(jnp.where(jnp.isfinite(found), found, 0.0) * self.levels / clip).astype(jnp.int32)[None]
 
 
 class FilledByTheNext(NoisyGradient):
@@ -190,12 +229,12 @@ class FilledByTheNext(NoisyGradient):
         place = jnp.minimum(data.first[:, None] + jnp.arange(self.per_unit)[None, :], rows - 1)
         present = (jnp.arange(self.per_unit)[None, :] < data.size[:, None]) & chosen[:, None]
         members = Members(data.rows[place], data.classes[place], present.astype(jnp.float32))
-        return ravel_pytree(self.gradient(of_unit, weights, members, self.clips[number]))[0]
+        return self.steps(of_unit, weights, members, self.clips[number]).sum(axis=0)
 
 
 def test_a_place_that_holds_nobody_adds_nothing_whatever_the_loss_is_there():
     """Eight units fill a piece; without one of them a place is empty, which must not wipe out the other seven."""
-    assert influence(mechanism(losses=(length,)), table(PIECE)) <= CLIP * (1 + 1e-4)
+    assert influence(mechanism(losses=(length,)), table(PIECE)) <= CLIP
     assert influence(mechanism(CleanedAfterTheSum, losses=(length,)), table(PIECE)) > 1.5 * CLIP
     full = total(mechanism(losses=(length,)), table(PIECE))
     assert np.isfinite(full).all() and np.linalg.norm(full) > CLIP
@@ -214,7 +253,7 @@ def with_an_odd_row(rows, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_odd_row_touches_its_own_unit_only(seed):
     data = with_an_odd_row(12, seed)
-    assert influence(mechanism(losses=(length,), per_unit=12), data) <= CLIP * (1 + 1e-4)
+    assert influence(mechanism(losses=(length,), per_unit=12), data) <= CLIP
 
 
 def test_an_odd_row_that_fills_the_places_of_others_is_caught():
@@ -224,9 +263,9 @@ def test_an_odd_row_that_fills_the_places_of_others_is_caught():
     units = np.array([0, 0, 1, 2, 3, 4])
     data = jax.tree.map(jnp.asarray, by_unit(Blocks.of(rows, encoded(6).classes, units)))
     right, wrong = (mechanism(kind, losses=(length,), per_unit=3) for kind in (NoisyGradient, FilledByTheNext))
-    assert influence(right, data) <= CLIP * (1 + 1e-4)
+    assert influence(right, data) <= CLIP
     assert influence_of_absence(wrong, data, 3) > 1.2 * CLIP
-    assert influence_of_absence(right, data, 3) < 1e-6  # sums of other shapes round otherwise in their last digits
+    assert influence_of_absence(right, data, 3) == 0.0  # whole numbers add up to the same sum in any order
 
 
 def influence_of_absence(subject, data, unit):
@@ -365,25 +404,28 @@ def answers(subject, rounds=600):
     def one(secret):
         noisy = subject.answer(data, (), query, secret, jax.random.key(0))[1]
         bits = stream.words(secret, stream.normal_words(size) + ROWS)[stream.normal_words(size) :]
-        return noisy - subject.total(data, subject.chosen(bits), weights(), 0)
+        return noisy - subject.unscaled(subject.total(data, subject.chosen(bits), weights(), 0), CLIP)
 
     (event,) = flatten(subject.event(1))
-    return np.asarray(jax.lax.map(one, tape), np.float64) / (event.event.noise_multiplier * CLIP)
+    deviation = event.event.noise_multiplier * CLIP * subject.levels / subject.reach(size)
+    return np.asarray(jax.lax.map(one, tape), np.float64) / deviation
 
 
 class NoiseOnTheMean(NoisyGradient):
-    """Mutant: the sum is divided by the batch, noised, and multiplied back, with noise for a mean of a whole batch."""
+    """Mutant: the noise of a mean over a whole batch, on the sum."""
 
     def noised(self, total, bits, clip):
-        expected = self.sampling_rate * ROWS
-        return expected * super().noised(total / expected, bits, clip / expected**2)
+        return dataclasses.replace(self, sigma=self.sigma / (self.sampling_rate * ROWS)).right(total, bits, clip)
+
+    def right(self, total, bits, clip):
+        return super().noised(total, bits, clip)
 
 
 class NoisePerPiece(NoisyGradient):
     """Mutant (RDP-CGAN's Algorithms 1 and 2): noise for every micro-batch, r times what the price needs in variance."""
 
     def noised(self, total, bits, clip):
-        return super().noised(total, bits, clip * np.sqrt(5.0))
+        return super().noised(total, bits, clip) * np.sqrt(5.0)
 
 
 def noise_is_right(subject, alpha=8e-7):
@@ -404,12 +446,44 @@ def test_noise_in_the_wrong_place_is_caught(mutant):
     assert not noise_is_right(mechanism(mutant))
 
 
-def test_answers_hide_their_low_digits():
+def test_answers_are_whole_steps_whatever_the_rows_are():
+    """So no low digit of a floating-point sum leaves."""
     subject = mechanism()
-    data, query = table(), GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
+    query = GradientQuery(jnp.zeros((), jnp.int32), (weights(),))
     secret = jnp.asarray(subject.tape(1, SecureNoise())[0], jnp.int32)
-    steps = np.asarray(answer(subject, data, query, secret)) / (1.5 * CLIP / 1024)
-    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-3)
+    unit = CLIP / subject.reach(ravel_pytree(weights())[0].shape[0])
+    for data in (table(), table(7)):
+        steps = np.asarray(answer(subject, data, query, secret), np.float64) / unit
+        np.testing.assert_allclose(steps, np.rint(steps), atol=1e-2)
+
+
+@pytest.mark.parametrize("sigma", [0.01, 1.0, 53.0, 700.0, 5000.0])
+def test_noise_reaches_every_whole_number(sigma):
+    """Floating-point numbers above 2^24 are even: the sum's last digit would stay bare."""
+    subject = mechanism(sigma=sigma)
+    assert 9.5 * sigma * subject.levels < 2**23 and (sigma > 30.0 or subject.levels == 1 << 14)
+
+
+def test_too_much_noise_for_a_network_is_refused():
+    with pytest.raises(UsageError, match="raise epsilon"):
+        mechanism(sigma=1e5).reach(10_000)
+
+
+class Unchecked(NoisyGradient):
+    """Mutant: coordinates are rounded away from zero, and nobody looks at how long a unit is afterwards."""
+
+    def steps(self, loss: Any, weights: Any, members: Members, clip: float) -> Any:
+        gradients = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0, 0))(weights, *members)
+        flat = jax.vmap(lambda one: ravel_pytree(one)[0])(gradients)
+        factor = jnp.minimum(1.0, clip / jnp.linalg.norm(flat, axis=1, keepdims=True)) * self.levels / clip
+        return (jnp.sign(flat) * jnp.ceil(jnp.abs(flat) * factor)).astype(jnp.int32)
+
+
+def test_rounding_that_lengthens_a_unit_is_caught():
+    """A coarse grid, as large noise has it: 18 coordinates rounded up reach beyond C."""
+    right, wrong = (mechanism(kind, sigma=5000.0) for kind in (NoisyGradient, Unchecked))
+    assert right.levels == 128 and influence(right, table()) <= CLIP
+    assert influence(wrong, table()) > 1.005 * CLIP
 
 
 # -- phases ---------------------------------------------------------------------------------------------------------------
@@ -427,7 +501,7 @@ def test_a_round_answers_about_the_network_that_is_asked_and_costs_the_same():
         secret = jnp.asarray(subject.tape(1, SecureNoise())[0], jnp.int32)
         found = np.asarray(answer(subject, data, query, secret))
         of_phase = jax.jit(lambda w, phase=phase: subject.total(data, jnp.ones(ROWS, bool), w, phase))
-        exact = np.asarray(of_phase(query.weights[phase]))
+        exact = np.asarray(subject.unscaled(of_phase(query.weights[phase]), subject.clips[phase]))
         assert exact.shape == expected and found.shape == ravel_pytree(weights())[0].shape
         np.testing.assert_allclose(found[: len(exact)], exact, atol=1e-3)
         assert not found[len(exact) :].any()

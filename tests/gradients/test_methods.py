@@ -79,7 +79,7 @@ def test_the_split_between_the_stages_is_stated():
     assert charge.detail == "30 for the autoencoder, 70 for the critic"
     assert sum(flatten(charge.event).values()) == 100
     assert plan.parameters["settings"]["autoencoder_rounds"] == 30
-    assert any("floating-point" in note for note in plan.notes)
+    assert any("floating point" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize(

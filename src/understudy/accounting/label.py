@@ -48,7 +48,8 @@ def assumptions(plan: Plan) -> list[str]:
     kinds = flatten(plan.events)
     if any(isinstance(event, dpa.PoissonSampledDpEvent) for event in kinds):
         lines.append(
-            "Noise on gradients is drawn in floating point and is not protected against floating-point attacks."
+            "Clipped gradients are added up exactly, on integers, with noise rounded to integers, so low digits of sums do not "
+            "leave; that noise is drawn in floating point, whose distance from a true Gaussian is not accounted for."
         )
     else:
         lines.append("Noise is drawn exactly, on integers, so floating-point attacks do not apply.")

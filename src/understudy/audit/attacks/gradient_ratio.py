@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 
 import dp_accounting as dpa
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.audit.attacks.wrapped import Wrapped
@@ -60,11 +59,12 @@ class WatchedGradient:
     ) -> tuple[Held, Answer]:
         """The real answer with the log-likelihood ratio of the two sides."""
         held, said = self.inner.answer(data[0], held, query, noise, key)
-        rate, deviations = self.inner.sampling_rate, self.inner.sigma * np.asarray(self.inner.clips, np.float32)
+        rate = self.inner.sampling_rate
+        deviations = [self.inner.deviation(*own) for own in zip(query.weights, self.inner.clips, strict=True)]
         others, everyone = (self.sum_over(side, query) for side in data[1:])
         target = everyone - others
         nearer = ((said - rate * others) * target).sum() - (target * target).sum() / 2.0
-        present = math.log(rate) + nearer / jnp.asarray(deviations)[query.phase] ** 2
+        present = math.log(rate) + nearer / jnp.asarray(deviations, jnp.float32)[query.phase] ** 2
         absent = math.log1p(-rate) if rate < 1.0 else -math.inf
         return held, (said, jnp.logaddexp(present, absent))
 
@@ -72,7 +72,7 @@ class WatchedGradient:
         """The exact answer with everybody in the sample."""
 
         def of(number: int, weights: State) -> Array:
-            return self.inner.total(side, side.size > 0, weights, number)
+            return self.inner.unscaled(self.inner.total(side, side.size > 0, weights, number), self.inner.clips[number])
 
         return asked(query, of)
 

@@ -37,7 +37,7 @@ def shuffled(given: Int[Array, " rows"], chance: UInt32[Array, " words"]) -> Int
     ordered = jnp.sort((given.astype(jnp.uint32) << bits) | x)
     x = folded((ordered * inverse(d)) & mask)
     x = (folded((x * inverse(c)) & mask) - b) * inverse(a)
-    return (x & mask).astype(jnp.int32)
+    return jnp.asarray(x & mask, jnp.int32)
 
 
 def inverse(odd: UInt32[Array, ""]) -> UInt32[Array, ""]:

@@ -49,10 +49,11 @@ NO_GRADIENTS = (
     "no gradients are asked for: on top of paid moments they cannot pay for themselves here, and the result is what these say; "
     "gradients_share=0.2 asks for them all the same, start=none learns from gradients alone"
 )
+LARGE = 1 << 16  # weights of a network that every plan must have room for
 LARGEST_PIECE = 256  # units whose gradients are computed at once
 FLOATING = (
-    "gradients and their noise are 32-bit floating-point numbers: the guarantee holds for real arithmetic, and attacks on the "
-    "low digits of floating-point noise are not covered by a proof"
+    "gradients are added up exactly, as whole numbers, with noise that is rounded to whole numbers: no low digit of a sum "
+    "leaves; but the noise is drawn in 32-bit floating point, whose distance from a true Gaussian is not in the guarantee"
 )
 
 
@@ -200,6 +201,7 @@ class GradientGan(Estimator):
             return [NO_GRADIENTS, *start_note(schema, noise)]
         rate = self.rate(schema)
         sigma = rate * noise[GRADIENTS]
+        NoisyGradient((), (), rate, sigma).reach(LARGE)  # refused here, before anything is spent
         notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
         notes += start_note(schema, noise)
         if rows is not None:
