@@ -1,7 +1,7 @@
 """Tables larger than memory: time and peak memory of whole fits, beside a bare PyArrow scan of the same columns.
 
     python -m benchmarks.large_tables make --rows 1000000 --out DIR         writes DIR/rows-1000000.parquet and its schema
-    python -m benchmarks.large_tables run  --rows 1000000 --out DIR --method mst [--unit] [--results FILE]
+    python -m benchmarks.large_tables run  --rows 1000000 --out DIR --method mst [--unit] [--options JSON] [--results FILE]
     python -m benchmarks.large_tables show                                  the results as a table
 
 The table has 30 columns of mixed kinds: 12 numbers (normal, skewed, with gaps), 6 whole numbers, 9 categories of 2 to 40 values,
@@ -206,6 +206,7 @@ def run(rows: int, out: str, method: str, unit: bool, options: str, scans: int) 
     timed += [bare_scan(path, columns) for _ in range(scans // 2)]
     scan, cpu_scan = (float(np.median(clock)) for clock in zip(*timed, strict=True))
     found |= {"rows": rows, "method": method, "unit": unit, "scan": scan, "cpu_scan": cpu_scan, "version": version()}
+    found |= {"options": json.loads(options), "engine": os.environ.get("UNDERSTUDY_ENGINE", "")}
     passes = max(found["passes"], 1)
     return found | {
         "ratio": found["seconds"] / passes / scan,
@@ -225,6 +226,8 @@ def table_of(path: str) -> Iterator[str]:
     newest = {}
     for line in Path(path).read_text().splitlines():
         found = json.loads(line)
+        found["method"] = " ".join([found["method"], *map("{0[0]}={0[1]}".format, found.get("options", {}).items())])
+        found["method"] += f" ({found['engine']})" if found.get("engine") else ""
         newest[found["method"], found["unit"], found["rows"]] = found
     yield "| method | rows | seconds | peak GB | disk GB | passes | fit / pass / scan | processor time | passes alone | version |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"

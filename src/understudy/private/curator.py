@@ -153,14 +153,14 @@ class Curator:
                 return self._shares(question, unread, told)
             return self._sum(unread, AskedRaw(question, self._schema), told)
         blocks = self._inside()
-        parts, asked = blocks.looking_at(looked_at(question)), Asked(question, blocks.width)
+        asked = Asked(question, blocks.width)
         if not isinstance(question, Counts | MarginalChoice):
-            return self._sum(parts, asked, told)
+            return self._sum(blocks.looking_at(looked_at(question)), asked, told)
         # Exact counts are kept, because choices look at the same marginals again and again.
         cells, wanted = digest((question.cells, question.sizes, question.grid)), list(asked.start())
         missing = tuple(clique for clique in wanted if (cells, clique) not in self._known)
         if missing:
-            found = self._sum(parts, replace(asked, cliques=missing), told)
+            found = self._sum(blocks.looking_at(looked_at(question)), replace(asked, cliques=missing), told)
             self._known |= {(cells, clique): counts for clique, counts in found.items()}
         return {clique: self._known[cells, clique] for clique in wanted}
 
