@@ -193,7 +193,7 @@ def fit_alone(
             schema,
             ledger,
             noise,
-            transcript=None if store is None else store.answers(),
+            transcript=None if store is None else store.answers(ledger.tokens),
             told=told.passes,
             engine=paying,
             write_down=None if store is None else store.write_down,

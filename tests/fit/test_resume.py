@@ -1,8 +1,10 @@
 """Cancel, crash, resume: the same result, charged once; and everything that must not be resumed is refused."""
 
+import contextlib
 import json
 import shutil
 import stat
+import time
 from dataclasses import replace
 
 import jax
@@ -11,6 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import understudy.fit as fitting
+import understudy.private.checkpoint as checkpoints
 import understudy.private.rounds as rounds
 from understudy.accounting import Ledger, LedgerError, epsilon
 from understudy.accounting.ledger import charges_in, entries_from_dict
@@ -80,7 +83,7 @@ def checkpoint(stopped, tmp_path):
 def as_if_begun_here(folder):
     """A copy that takes itself for the first: what tests need and nobody else may have."""
     record = json.loads((folder / "record.json").read_text())
-    (folder / "record.json").write_text(json.dumps(record | {"folder": folder.stat().st_ino}))
+    (folder / "record.json").write_text(json.dumps(record | {"folder": Checkpoint(folder).identity()}))
     return folder
 
 
@@ -379,13 +382,40 @@ def test_answers_that_were_given_are_not_asked_for_again(tmp_path, monkeypatch):
 
 
 def test_an_answer_that_is_given_before_it_is_written_down_is_caught(tmp_path, monkeypatch):
-    """Mutant: answers are not written down, so a resumed fit would give second ones for one charge. What was asked next was asked
-    because of the first: the ledger does not take it for the same."""
+    """Mutant: answers are not written down, so a resumed fit would give second ones for one charge."""
     folder = tmp_path / "checkpoint"
     monkeypatch.setattr(Checkpoint, "write_down", lambda self, answer: None)
     lost_at(folder, 2, monkeypatch, TwoStreams(3))
-    with pytest.raises(LedgerError, match="another question"):
+    with pytest.raises(UsageError, match="is damaged"):
         resumed(folder, TwoStreams(5))
+
+
+def second_answer(folder, monkeypatch, number):
+    """The first question's two answers, if a fit goes on after all answers but `number` were lost; they cost one charge."""
+    lost_at(folder, 2, monkeypatch, TwoStreams(3))
+    opening = folder / "opening.jsonl"
+    given = opening.read_bytes().splitlines(keepends=True)
+    opening.write_bytes(b"".join(given[:number]))
+    with contextlib.suppress(LedgerError):  # what comes later may depend on it
+        resumed(folder, TwoStreams(5))
+    again = opening.read_bytes().splitlines(keepends=True)
+    return [lines[0] for lines in (given, again) if lines]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_answers_that_were_lost_are_not_given_again(tmp_path, monkeypatch, number):
+    """The file of answers was truncated, or put back as it was earlier. What was asked next was asked with them in hand."""
+    with pytest.raises(UsageError, match="is damaged; move the folder away") as refused:
+        second_answer(tmp_path / "checkpoint", monkeypatch, number)
+    assert "\n" not in str(refused.value)
+
+
+def test_answers_that_nobody_misses_are_caught(tmp_path, monkeypatch):
+    """Mutant: answers are not held against the ledger. A question that depends on no earlier one gets a second noise for free."""
+    every = Checkpoint.answers
+    monkeypatch.setattr(Checkpoint, "answers", lambda self, charged=(): every(self))
+    first, second = second_answer(tmp_path / "checkpoint", monkeypatch, 0)
+    assert first != second
 
 
 def test_a_copy_of_a_checkpoint_is_refused(stopped, tmp_path, monkeypatch):
@@ -398,6 +428,46 @@ def test_a_copy_of_a_checkpoint_is_refused(stopped, tmp_path, monkeypatch):
     interrupted(tmp_path / "first", TwoStreams(3), stop_at("rounds", 2))
     (tmp_path / "first").rename(moved)  # the same folder under another name
     assert resumed(moved, TwoStreams(3)) is not None
+
+
+def put_back(stopped, folder):
+    """A copy to which the file system has given the number of the first, as ext4 does when that was removed."""
+    shutil.copytree(stopped, folder)
+    record = json.loads((folder / "record.json").read_text())
+    place = [folder.stat().st_ino, *record["folder"][1:]]
+    (folder / "record.json").write_text(json.dumps(record | {"folder": place}))
+    return folder
+
+
+def test_a_copy_that_is_put_back_where_the_first_was_is_refused(stopped, tmp_path):
+    with pytest.raises(UsageError, match="is a copy of a checkpoint"):
+        resumed(put_back(stopped, tmp_path / "copy"), TwoStreams(3))
+
+
+def test_folders_known_by_their_number_alone_are_caught(stopped, tmp_path, monkeypatch):
+    """Mutant: the number of the folder and nothing else. The copy goes on, for nothing."""
+    monkeypatch.setattr(Checkpoint, "identity", lambda self: [self.folder.stat().st_ino])
+    folder = put_back(stopped, tmp_path / "copy")
+    record = json.loads((folder / "record.json").read_text())
+    (folder / "record.json").write_text(json.dumps(record | {"folder": record["folder"][:1]}))
+    assert resumed(folder, TwoStreams(3)) is not None
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_no_two_folders_have_one_identity(tmp_path, monkeypatch, marked):
+    """Removed and made again, with the file system's mark and without: then times tell, as exactly as its clock ticks."""
+    if not marked:
+        monkeypatch.setattr(checkpoints, "generation", lambda folder: 0)
+    found = []
+    for _ in range(5):
+        time.sleep(0.02)
+        store = Checkpoint(tmp_path / "checkpoint")
+        store.create(1e-5)
+        found.append(tuple(store.identity()))
+        (tmp_path / "checkpoint").rename(tmp_path / "moved")
+        assert tuple(Checkpoint(tmp_path / "moved").identity()) == found[-1]  # moved is no copy
+        shutil.rmtree(tmp_path / "moved")
+    assert len(set(found)) == 5
 
 
 def test_an_answer_cut_off_in_the_middle_of_its_line_was_no_answer(tmp_path):

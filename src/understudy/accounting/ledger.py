@@ -133,6 +133,11 @@ class Ledger:
         return self._head
 
     @property
+    def tokens(self) -> tuple[str, ...]:
+        """What was charged, in order."""
+        return tuple(self._tokens)
+
+    @property
     def spent(self) -> list[Charge]:
         """What was charged so far, by purpose."""
         return [Charge(purpose, events.compose(counts)) for purpose, counts in self._counts.items() if counts]

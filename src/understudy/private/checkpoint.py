@@ -14,14 +14,16 @@ nothing else, and what it charged is spent. Its ledger is never removed here; th
 somebody who has read it moves the folder away.
 
 Noise that was not drawn yet will be drawn by whoever resumes, so two copies of a folder would become two releases for one
-charge. The record knows its folder by the number that the file system gave it, and a copy is refused.
+charge. The record knows its folder by the number that the file system gave it, and a copy is refused. File systems give the number
+of a folder that was removed to the next one, so a copy that is put back where the first was may have it: what tells them
+apart is the file system's own mark of every folder that had the number, or, where it has none, when `SECRET.txt` was written.
 """
 
 import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,12 @@ from understudy.accounting import epsilon
 from understudy.accounting.ledger import charges_in
 from understudy.conversation import State
 from understudy.errors import UsageError
+from understudy.private.curator import QUESTION
 from understudy.private.rounds import Conversation
 
 SECRET = "SECRET.txt"
 RECORD, OPENING = "record.json", "opening.jsonl"
+GET_VERSION = 0x80087601  # FS_IOC_GETVERSION of Linux
 MARK = (
     "SECRET: rows, teachers and noise of an unfinished fit. Never share this folder; delete it when the fit is over.\n"
 )
@@ -130,7 +134,11 @@ class Checkpoint:
 
     def begin(self, record: dict[str, Any]) -> None:
         """What the fit was begun with: fingerprint of plan and table, seed."""
-        self._write(RECORD, json.dumps(record | {"folder": self.folder.stat().st_ino}).encode())
+        self._write(RECORD, json.dumps(record | {"folder": self.identity()}).encode())
+
+    def identity(self) -> list[int]:
+        """What no copy of this folder has, not even one that is put back in its place."""
+        return [self.folder.stat().st_ino, generation(self.folder) or (self.folder / SECRET).stat().st_ctime_ns]
 
     def give_up(self) -> None:
         """From here on the fit cannot go on without its process."""
@@ -144,14 +152,21 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
 
-    def answers(self) -> list[Any]:
-        """The answers of the opening so far. A line that was cut off was no answer to anybody, and goes."""
+    def answers(self, charged: Sequence[str] = ()) -> list[Any]:
+        """The answers of the opening so far. A line that was cut off was no answer to anybody, and goes.
+
+        `charged`: tokens of the ledger, in order. Whatever was charged after a question was asked with its answer in hand: such
+        an answer must be here, for a second one would have other noise.
+        """
         path = self.folder / OPENING
         try:
             whole, _, rest = path.read_bytes().rpartition(b"\n") if path.exists() else (b"", b"", b"")
             if rest:
                 self._write(OPENING, whole + b"\n" if whole else b"")
-            return [json.loads(line)["answer"] for line in whole.splitlines()]
+            found = [json.loads(line)["answer"] for line in whole.splitlines()]
+            if len(found) < sum(token.startswith(QUESTION) for token in charged[:-1]):
+                raise ValueError("lost answers")
+            return found
         except (OSError, KeyError, TypeError, ValueError):
             raise self._damaged() from None
 
@@ -171,13 +186,13 @@ class Checkpoint:
     def record(self) -> dict[str, Any]:
         """What `begin` wrote."""
         try:
-            found = dict(json.loads((self.folder / RECORD).read_text()))
+            found, here = dict(json.loads((self.folder / RECORD).read_text())), self.identity()
         except (OSError, TypeError, ValueError):
             raise UsageError(
                 f"{str(self.folder)!r} holds no checkpoint that can be resumed; move the folder away (what its ledger holds is "
                 "spent) and fit without resume=True"
             ) from None
-        if found.get("folder") != self.folder.stat().st_ino:
+        if found.get("folder") != here:
             raise UsageError(
                 f"{str(self.folder)!r} is a copy of a checkpoint; resumed beside the first it would be a second release for one "
                 "charge: resume the folder in which the fit was begun"
@@ -223,6 +238,20 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         os.replace(scratch, self.folder / name)
+
+
+def generation(folder: Path) -> int:
+    """The mark by which ext4, XFS and Btrfs tell a folder from others that had its number before; 0 where there is none."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            return int.from_bytes(fcntl.ioctl(descriptor, GET_VERSION, bytes(8))[:4], "little")
+        finally:
+            os.close(descriptor)
+    except (ImportError, OSError):
+        return 0
 
 
 def locked_by_another(descriptor: int) -> bool:

@@ -32,6 +32,7 @@ from understudy.schema import Codec, Schema
 
 __all__ = ["Curator"]
 
+QUESTION = "question "  # how the tokens of single questions begin
 NOT_YET = object()  # instead of an answer that was not given
 
 
@@ -128,7 +129,7 @@ class Curator:
         could not be read, or the process died) nothing ever left, and the first answer to it is what was paid for. The ledger
         takes the charge as the same for the same question in the same place only.
         """
-        place = f"question {len(self.transcript)}"
+        place = f"{QUESTION}{len(self.transcript)}"
         self._ledger.charge(purpose, question.event, token=place, digest=digest(question))
         value = next(self._replay, NOT_YET)
         if value is NOT_YET:
