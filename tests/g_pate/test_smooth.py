@@ -132,6 +132,31 @@ def test_distances_beyond_reach_count_with_the_largest_step(monkeypatch):
         assert max(s[g + 2] / s[g] for g in range(23)) <= math.exp(rate) * (1 + 1e-12)
 
 
+def without_least(local, beta):
+    """Mutant: as smooth as floating point lets it be."""
+    return max(math.exp(-beta * distance) * here for distance, here in enumerate(local))
+
+
+def told_apart(bound):
+    """How many pairs of neighbours, whose votes were so clear that steps of the price are hundreds of tables away, differ in
+    whether their number has noise at all."""
+    clear = [
+        [0] * distance + [7] for distance in range(700, 760)
+    ]  # what is d tables away from one is d + 1 from the other
+    with_noise = [smooth.raised(1000, bound(local, 1.0), b"\xff" * smooth.COIN) > 1000 for local in clear]
+    return sum(one != other for one, other in itertools.pairwise(with_noise))
+
+
+def test_the_noise_of_very_clear_votes_does_not_vanish_for_one_of_two_neighbours():
+    assert told_apart(smooth.smooth) == 0
+    s = [smooth.smooth([0] * distance + [7], 1.0) for distance in range(700, 760)]
+    assert min(s) > 0 and max(a / b for a, b in itertools.pairwise(s)) <= math.e * (1 + 1e-12)
+
+
+def test_noise_that_vanishes_is_caught():
+    assert told_apart(without_least) == 1
+
+
 # -- all neighbours, by trying them ----------------------------------------------------------------------------------------------
 VOTES = {(teachers, bins): referee_smooth.all_votes(teachers, bins) for teachers, bins in ((20, 2), (16, 3))}
 

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import UsageError
-from understudy.schema import Codec, Column, Schema, cells, open_table, vectors
+from understudy.schema import Codec, Column, Schema, cells, open_table, parquet_rows, vectors
 from understudy.schema.codec import Encoded
 from understudy.schema.csv_rows import LONGEST_LINE, fields, parse
 from understudy.schema.reading import BLOCK, Rows, Table
@@ -442,6 +442,41 @@ def test_bytes_that_are_no_text_in_parquet_are_missing(tmp_path):
             rows = next(opened(source, column).blocks())
             assert rows.is_null(column).tolist() == [False, True, False]
             assert len(read([rows], column)) == 3
+
+
+def write_joined(path, texts):
+    """Frames of a hundred categories, numbered in eight bits, joined and written as one row group."""
+    pieces = [
+        pa.array(texts[i : i + 100]).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())) for i in (0, 100)
+    ]
+    pq.write_table(pa.table({"c": pa.chunked_array(pieces)}), path)
+
+
+def test_a_text_more_than_short_numbers_count_to_changes_no_other_row(tmp_path):
+    """PyArrow cannot read the 129th text of such a row group by the type that is written in the file: one row ended the fit."""
+    texts = [f"t{i}" for i in range(128)]
+    write_joined(tmp_path / "without.parquet", texts)
+    write_joined(tmp_path / "with.parquet", [*texts, "one more"])
+    for name in ("text", "identifier", "datetime", "ordinal"):
+        column = COLUMNS[name]
+        without, with_ = (read(opened(tmp_path / f"{f}.parquet", column).blocks(), column) for f in ("without", "with"))
+        assert with_[:-1] == without and len(with_) == 129
+
+
+def test_a_dictionary_read_by_its_own_type_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_rows, "_as_dictionary", lambda kind, about, name: False)
+    write_joined(tmp_path / "t.parquet", [f"t{i}" for i in range(129)])
+    with pytest.raises(UsageError, match="truncated or damaged"):
+        list(opened(tmp_path / "t.parquet", COLUMNS["text"]).blocks())
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(5, 0), pa.decimal64(12, 0), pa.decimal128(20, 0), pa.decimal256(50, 0)])
+def test_decimals_of_every_length_are_read(kind):
+    """PyArrow has no dictionaries of the short ones: a column of them ended the fit after its first charge."""
+    column = pa.array([Decimal(7), None, Decimal(-12), Decimal(7)], kind)
+    assert vectors.identities(column).to_pylist() == ["7", None, "-12", "7"]
+    assert vectors.positions(column, "integer", ["7"], -1, -2).tolist() == [0, -1, -2, 0]
+    np.testing.assert_array_equal(vectors.numbers(column), [7.0, np.nan, -12.0, 7.0])
 
 
 def test_times_that_python_cannot_hold_are_unreadable():

@@ -121,6 +121,7 @@ def test_short_forms_of_label_and_unit():
         ({"kind": "continuous", "lower": "a", "upper": 1}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": 0, "upper": float("inf")}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": -1.6e308, "upper": 1.6e308}, ["'c'", "do not fit"]),
+        ({"kind": "continuous", "lower": 0, "upper": 1e-310}, ["'c'", "too close"]),  # values at `lower` became NaN
         ({"kind": "continuous", "lower": True, "upper": 1}, ["'c'", "lower"]),
         ({"kind": "continuous", "lower": 0, "upper": 1, "dtype": "int64"}, ["'c'", "use kind integer"]),
         ({"kind": "continuous", "lower": 0, "upper": 1, "dtype": "quux"}, ["'c'", "unknown dtype 'quux'"]),

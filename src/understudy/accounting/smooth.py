@@ -53,6 +53,7 @@ in a ledger of Gaussian and pure events; a pure price goes into any ledger, is m
 """
 
 import math
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,6 +72,7 @@ STEEPEST = 3 * math.sqrt(2) / 4
 SPREAD = 0.5 + 1.5 * math.sqrt(1 + TAIL**2 / 2)  # c
 REACH = 10_000  # distances that are looked at one by one; beyond, the largest step of F stands in
 TYPICAL = 0.8  # gap, as a share of the teachers, for which the order is chosen: nine of ten agree
+LEAST = sys.float_info.min  # that S can be; the noise is then the sign of T + t
 COIN = 32  # bytes of randomness of one release
 _DIGITS = 192  # of T, binary
 
@@ -124,8 +126,9 @@ def local_sensitivities(table: Ints, gaps: Ints, touched: int) -> list[int]:
 
 
 def smooth(local: Sequence[int], beta: Real) -> float:
-    """S = max_d e^(-beta d) A_d."""
-    return max(math.exp(-beta * distance) * here for distance, here in enumerate(local))
+    """S = max_d e^(-beta d) A_d, and never 0: where votes are very clear floating point would make it that for one of two
+    neighbours alone, and a number without noise is told from one with any. A constant beneath is as smooth as S."""
+    return max(LEAST, *(math.exp(-beta * distance) * here for distance, here in enumerate(local)))
 
 
 def _within_two(values: Ints, best: np.ufunc) -> Ints:

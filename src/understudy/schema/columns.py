@@ -15,6 +15,7 @@ declared (public, free) or marked `estimate` (found privately by the wall and pa
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -340,5 +341,7 @@ def _check_bounds(column: Column) -> None:
                 raise column.problem("bounds beyond 2**53 cannot be learned; is it an identifier?")
     if not lower < upper:
         raise column.problem(f"lower must be below upper, not {column.lower!r} and {column.upper!r}")
+    if upper - lower < sys.float_info.min:  # its inverse would be infinite, and encoded values no numbers
+        raise column.problem("lower and upper lie too close together to be told apart")
     if lower < low or upper > high or not math.isfinite(upper - lower):
         raise column.problem(f"the bounds do not fit in {kind}; choose a wider dtype or narrower bounds")

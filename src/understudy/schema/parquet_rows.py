@@ -103,13 +103,21 @@ def open_parquet(path: str | os.PathLike[str], wanted: tuple[str, ...], block: i
         try:
             with parquet_file(name) as file:
                 types, about = file.schema_arrow, file.metadata
-                listed = tuple(n for n in listed if is_text(types.field(n).type) and _has_dictionary(about, n))
+                listed = tuple(n for n in listed if _as_dictionary(types.field(n).type, about, n))
         except (pa.ArrowException, OSError):
             raise damaged(name) from None
         groups.append(about.num_row_groups)
         count += about.num_rows
     ends = tuple(itertools.accumulate(groups))
     return ParquetTable(files=files, ends=ends, wanted=wanted, listed=listed, count=count, block=block)
+
+
+def _as_dictionary(kind: pa.DataType, about: pq.FileMetaData, name: str) -> bool:
+    """Whether a column is read as a dictionary. One that was written from a dictionary with short numbers always is: left to its
+    own type PyArrow cannot read a row group that has more texts than those count to, and one row may bring the text too many."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return is_text(kind) and _has_dictionary(about, name)
 
 
 def _has_dictionary(about: pq.FileMetaData, name: str) -> bool:

@@ -308,7 +308,8 @@ def identities(cells: Cells) -> pa.Array:
 
 def _by_value(cells: pa.Array, definition: Callable[[Any], str | None]) -> pa.Array:
     """The definition once for each different value, where Arrow can tell values apart."""
-    if family_of(cells.type) in ("other", "pixels", "nothing"):
+    short = pa.types.is_decimal32(cells.type) or pa.types.is_decimal64(cells.type)
+    if short or family_of(cells.type) in ("other", "pixels", "nothing"):
         return pa.array([definition(cell) for cell in objects(cells)], pa.large_string())
     coded = cells.dictionary_encode()
     codes = _codes(coded.indices)
