@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from understudy.errors import UsageError
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.joint_votes import LEVELS, JointVotes
+from understudy.private.mechanisms import joint_votes
+from understudy.private.mechanisms.joint_votes import LEVELS, MOST_JUDGED, JointVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
 from understudy.questions.panels import Panel
@@ -143,6 +145,22 @@ def test_vectors_are_whole_numbers_and_never_longer_than_the_norm():
     assert (found**2).sum(axis=2).max() <= LEVELS**2
     assert (found[0, :2] == 0).all() and (found[1, 2] == 0).all() and (found[1, 5:] == 0).all()
     assert (found[0, 3:] != 0).any()
+
+
+def longest_of_tiny(judged):
+    """Of logits so small that their squares vanish, and a norm as small: the longest vector in units of the norm."""
+    tiny = np.full((2, 9, judged), 1e-20) * np.where(np.arange(judged) % 2, 1.0, -1.0)
+    found = np.asarray(mechanism(judged=judged, norm=1e-25).vectors(jnp.asarray(tiny, jnp.float32)), np.int64)
+    return math.sqrt((found**2).sum(axis=2).max()) / LEVELS
+
+
+def test_lengths_fit_the_numbers_they_are_counted_in(monkeypatch):
+    """The wall itself refuses more judged rows than 32 bits hold the squares of."""
+    assert longest_of_tiny(MOST_JUDGED) <= 1.0
+    with pytest.raises(UsageError, match="judged"):
+        longest_of_tiny(2048)
+    monkeypatch.setattr(joint_votes, "MOST_JUDGED", 10**6)  # mutant: lengths that wrap around seem short
+    assert longest_of_tiny(2048) > 45.0
 
 
 def test_the_price_is_one_gaussian_answer_per_round():

@@ -1,5 +1,6 @@
 """The votes: one unit moves each answer by at most one vote, in each class it has rows in; mutants move more."""
 
+import inspect
 import math
 
 import dp_accounting as dpa
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from understudy.private.blocks import Blocks
+from understudy.private.mechanisms import teacher_votes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
@@ -123,6 +125,25 @@ def test_answers_are_votes_plus_the_tape_and_nothing_else():
     _, noisy = subject.answer(shards, held, question(), noise, jax.random.key(0))
     per_class = np.array(subject.teachers, float)[:, None]
     assert np.allclose(np.asarray(noisy - plain), np.asarray(noise) / per_class, atol=1e-5)
+
+
+def shared_noise(noise):
+    """Seven answers are asked for where one is priced; how far the noise tells apart two of equal votes. As it is without the
+    types that tests check."""
+    tell = inspect.unwrap(TeacherVotes.tell)
+    answer = tell(mechanism(answers="share", judged=1), (), jnp.full((2, 7), 3), jnp.full((2, 1), noise))[1]
+    return float(np.ptp(answer, axis=1).max())
+
+
+def test_a_query_of_more_rows_than_were_priced_is_refused():
+    with pytest.raises(RuntimeError, match="the tape has noise for"):
+        shared_noise(40)
+
+
+def test_one_noise_for_all_answers_is_caught(monkeypatch):
+    """Mutant: arrays of other shapes are drawn out to fit. All answers have one noise, and their differences are exact."""
+    monkeypatch.setattr(teacher_votes, "noise_for_each", lambda answers, noise: None)
+    assert shared_noise(40) == 0.0
 
 
 def test_label_answers_are_the_thresholded_share():

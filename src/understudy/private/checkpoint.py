@@ -14,8 +14,8 @@ nothing else, and what it charged is spent. Its ledger is never removed here; th
 somebody who has read it moves the folder away.
 
 Noise that was not drawn yet will be drawn by whoever resumes, so two copies of a folder would become two releases for one
-charge. The record knows its folder by the number that the file system gave it, and a copy is refused. File systems give the number
-of a folder that was removed to the next one, so a copy that is put back where the first was may have it: what tells them
+charge. The record knows its folder by the number that the file system gave it, and a copy is refused. File systems give the
+number of a folder that was removed to the next one, so a copy that is put back where the first was may have it: what tells them
 apart is the file system's own mark of every folder that had the number, or, where it has none, when `SECRET.txt` was written.
 """
 

@@ -26,13 +26,13 @@ from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_w
 from understudy.methods.pate_gan.generator_joint import JointGenerator, JointHints
 from understudy.methods.teachers import as_conditioned, class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
-from understudy.private.mechanisms.joint_votes import JointVotes
+from understudy.private.mechanisms.joint_votes import MOST_JUDGED, JointVotes
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 VOTES = "joint votes"
 PER_FEATURE = 1.5  # judged rows per feature: fewer cannot tell the features apart, more cost time and say no more
-LEAST_JUDGED, MOST_JUDGED = 64, 2000  # squares of so many steps of the grid fit 32 bits
+LEAST_JUDGED = 64
 USEFUL = 0.5  # deviations to which a mean must be known to be worth much
 
 

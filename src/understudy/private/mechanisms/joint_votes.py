@@ -29,12 +29,16 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from understudy.errors import UsageError
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes, those_there
+from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes, noise_for_each, those_there
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Dealing, Shards, deal
 from understudy.questions.panels import Panel, features, frame_of
 
+MOST_JUDGED = (
+    2000  # squares of so many coordinates of `LEVELS` steps fit 32 bits: a length that left them would seem short
+)
 LEVELS = 1024  # steps of the grid per C; noise that leaves 32 bits wraps around, which is post-processing
 
 
@@ -50,6 +54,10 @@ class JointVotes:
     norm: float  # C, in the units of centred answers
     squared: tuple[int, ...]  # coordinates whose squares teachers see
     learning_rate: float
+
+    def __post_init__(self) -> None:
+        if self.judged > MOST_JUDGED:
+            raise UsageError(f"judged={self.judged} must be {MOST_JUDGED:,} or less")
 
     @property
     def program(self) -> "JointVotes":
@@ -105,6 +113,7 @@ class JointVotes:
         self, common: tuple[()], total: Int[Array, "classes judged"], noise: Int[Array, "classes judged"]
     ) -> tuple[tuple[()], Float[Array, "classes judged"]]:
         """The answer: the mean of all vectors, with the tape's noise."""
+        noise_for_each(total, noise)
         counts = jnp.asarray(self.teachers, jnp.float32)[:, None]
         return common, (total + noise).astype(jnp.float32) * (self.norm / LEVELS) / counts
 

@@ -120,6 +120,7 @@ class TeacherVotes:
         self, common: tuple[()], votes: Int[Array, "classes judged"], noise: Int[Array, "classes judged"]
     ) -> tuple[tuple[()], Float[Array, "classes judged"]]:
         """The answer: all votes with the tape's noise."""
+        noise_for_each(votes, noise)
         counts = jnp.asarray(self.teachers, jnp.float32)[:, None]
         share = (votes + noise).astype(jnp.float32) / (counts * self.levels)
         return common, (share > 0.5).astype(jnp.float32) if self.answers == "label" else share
@@ -153,6 +154,13 @@ class TeacherVotes:
         exists = those_there(self.teachers, held.bias.shape[1], first)
         grid = jnp.round(score * self.levels).astype(jnp.int32) * exists.astype(jnp.int32)[..., None]
         return grid.sum(axis=1)
+
+
+def noise_for_each(answers: Array, noise: Array) -> None:
+    """Refuse a query that asks for other answers than were priced: where one is, it would be drawn out to all of them, and the
+    difference of two answers with the same noise has none."""
+    if answers.shape != noise.shape:
+        raise RuntimeError(f"{answers.shape} answers are asked for, and the tape has noise for {noise.shape}")
 
 
 def those_there(teachers: tuple[int, ...], places: int, first: ArrayLike) -> Bool[Array, "classes places"]:
