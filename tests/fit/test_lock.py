@@ -6,7 +6,7 @@ import pytest
 
 from understudy import method
 from understudy.errors import UsageError
-from understudy.private.checkpoint import Checkpoint
+from understudy.private.checkpoint import Checkpoint, empty
 
 from ..conformance.tables import mixed_schema, mixed_table
 
@@ -75,3 +75,47 @@ def test_a_folder_that_somebody_else_made_meanwhile_is_theirs(tmp_path):
             first.create(1e-5)
     with first.held():
         first.create(1e-5)
+
+
+def made_in_between(folder, monkeypatch):
+    """A fit begins while another one is just making sure that nothing was charged in its folder: who got it, and whose mark
+    is there."""
+    first, second, got = Checkpoint(folder), Checkpoint(folder), []
+    spent = Checkpoint.refuse_spent
+
+    def beginning(self, delta):
+        if self is first:
+            with contextlib.suppress(UsageError):
+                second.create(delta)
+                (folder / "of the second").touch()
+                got.append("second")
+        spent(self, delta)
+
+    monkeypatch.setattr(Checkpoint, "refuse_spent", beginning)
+    with first.held(), second.held():
+        with contextlib.suppress(UsageError):
+            first.create(1e-5)
+            got.append("first")
+        return got, (folder / "of the second").exists()
+
+
+def test_a_folder_that_is_made_at_any_moment_belongs_to_one(tmp_path, monkeypatch):
+    assert made_in_between(tmp_path / "c", monkeypatch) in ((["first"], False), (["second"], True))
+
+
+def test_looking_before_the_folder_is_ours_is_caught(tmp_path, monkeypatch):
+    """Mutant: as it was. Both have the folder, and the first has emptied it, ledger and all, under the second."""
+
+    def create(self, delta):
+        if self._lock is None and self.folder.is_dir():
+            self._take()
+        self.refuse_spent(delta)
+        if self.folder.is_dir():
+            empty(self.folder)
+        else:
+            self.folder.mkdir()
+            self._take()
+        self._write("SECRET.txt", b"")
+
+    monkeypatch.setattr(Checkpoint, "create", create)
+    assert made_in_between(tmp_path / "c", monkeypatch) == (["second", "first"], False)

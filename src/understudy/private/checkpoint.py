@@ -110,20 +110,19 @@ class Checkpoint:
             )
 
     def create(self, delta: float) -> None:
-        """Start afresh, unless something was charged here. A folder that holds anything else is left alone."""
-        if self._lock is None and self.folder.is_dir():  # it was not there when this fit began
-            self._take()
-        self.refuse_spent(delta)
-        if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / SECRET).is_file():
-            raise UsageError(f"{str(self.folder)!r} holds files that are no checkpoint; choose another folder")
+        """Start afresh, unless something was charged here. A folder that holds anything else is left alone.
+
+        Nothing is looked at or deleted before the folder is ours: another fit may make it at any moment.
+        """
         try:
-            if self.folder.is_dir():
-                empty(self.folder)
-            else:  # whoever makes it has it
+            with contextlib.suppress(FileExistsError):
                 self.folder.mkdir(parents=True, mode=0o700)
+            if self._lock is None:
                 self._take()
-        except FileExistsError:
-            raise self._in_use() from None
+            self.refuse_spent(delta)
+            if any(self.folder.iterdir()) and not (self.folder / SECRET).is_file():
+                raise UsageError(f"{str(self.folder)!r} holds files that are no checkpoint; choose another folder")
+            empty(self.folder)
         except OSError as error:
             raise UsageError(f"cannot write the checkpoint to {str(self.folder)!r}: {error.strerror}") from None
         self._write(SECRET, MARK.encode())
