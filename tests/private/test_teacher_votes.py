@@ -9,12 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from understudy.private import Curator
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms import teacher_votes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.private.partition import Shards
 from understudy.questions.rounds import Judgement
+from understudy.schema import Codec, Column, Schema
+
+from ..wall import FreeLedger, NoNoise
 
 WIDTH, CAPACITY = 4, 6
 
@@ -108,6 +112,27 @@ def test_the_price_counts_every_answer_and_every_class_a_unit_can_touch():
     assert two.event(10) == one and two.scale == pytest.approx(3.0 * math.sqrt(2))
     laplace = mechanism(kind="laplace", classes_per_unit=2)
     assert laplace.event(10) == dpa.SelfComposedDpEvent(dpa.LaplaceDpEvent(3.0), 70) and laplace.scale == 6.0
+
+
+def opened(classes_per_unit, max_rows):
+    """A conversation about units whose rows may be in two classes."""
+    columns = (
+        Column(name="who", kind="identifier"),
+        Column(name="y", kind="boolean"),
+        Column(name="b", kind="boolean"),
+    )
+    schema = Schema(columns=columns, label="y", unit="who", max_rows_per_unit=max_rows)
+    curator = Curator(None, schema, FreeLedger(), NoNoise())
+    curator.adopt(Codec(schema))
+    return curator.converse("votes", mechanism(classes_per_unit=classes_per_unit)).value
+
+
+def test_votes_priced_for_fewer_classes_than_a_unit_may_have_are_refused(monkeypatch):
+    assert opened(2, 3) and opened(2, 2) and opened(1, 1)
+    with pytest.raises(RuntimeError, match="priced for fewer ensembles"):
+        opened(1, 2)
+    monkeypatch.setattr(Curator, "_reach", lambda self, dealing: 1)  # mutant: whoever asks is trusted with it
+    assert opened(1, 2)
 
 
 def test_tape_has_one_number_per_answer_at_the_scale_of_the_grid():

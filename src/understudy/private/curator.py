@@ -22,10 +22,12 @@ from understudy.private.asked import Asked, AskedRaw
 from understudy.private.blocks import Blocks
 from understudy.private.looked_at import looked_at
 from understudy.private.noise import NoiseSource
+from understudy.private.partition import Dealing
 from understudy.private.passes import Ticker, Told, add_up
 from understudy.private.release import Release
 from understudy.private.rounds import Conversation, Mechanism
 from understudy.private.sharded import Sharded, in_stripes
+from understudy.private.stripes import Striped
 from understudy.private.table import PrivateTable
 from understudy.questions import Clique, ColumnCategories, Counts, MarginalChoice, Question, Step, digest
 from understudy.schema import Codec, Schema
@@ -115,6 +117,8 @@ class Curator:
         `apart`: teachers too many for one program may be with the engine's workers, and their private files in `folder`.
         """
         blocks = self._inside()
+        if isinstance(mechanism, Striped) and mechanism.dealing.touched < self._reach(mechanism.dealing):
+            raise RuntimeError(f"{purpose!r} is priced for fewer ensembles than the rows of a unit may be in")
         if apart and in_stripes(mechanism, blocks.width):
             how = (mechanism, self._ledger, self._noise, blocks, folder, self._engine)
             return Release(Sharded(purpose, *how, resumed=self._table is None), dpa.NoOpDpEvent())
@@ -175,6 +179,10 @@ class Curator:
         for share in every:
             yield self._sum(parts, AskedRaw(question, self._schema, share))
             ticker.done()
+
+    def _reach(self, dealing: Dealing) -> int:
+        """In how many ensembles the rows of one unit may be."""
+        return 1 if self._schema.unit is None else min(len(dealing.teachers), self._schema.max_rows_per_unit)
 
     def _teller(self, purpose: str) -> Told | None:
         tell = self._told

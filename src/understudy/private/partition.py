@@ -38,6 +38,7 @@ class Dealing(NamedTuple):
     capacity: int
     labels: int = 0  # with one ensemble for all classes: the length of the one-hot label that ends its rows
     at_once: int = 0  # teachers that are trained together; 0: any number
+    touched: int = 1  # ensembles that one unit may have rows in, by the price
 
 
 def deal(

@@ -93,7 +93,7 @@ class JointVotes:
     @property
     def dealing(self) -> Dealing:
         """How rows get to teachers."""
-        return Dealing(self.teachers, self.capacity)
+        return Dealing(self.teachers, self.capacity, touched=self.classes_per_unit)
 
     def untaught(self, places: int, width: int, secret: bytes = b"") -> tuple[()]:
         """What teachers carry from round to round: nothing."""

@@ -152,7 +152,7 @@ class TeacherGradients:
     @property
     def dealing(self) -> Dealing:
         """How rows get to teachers."""
-        return Dealing(self.teachers, self.capacity, self.labels, self.chunk)
+        return Dealing(self.teachers, self.capacity, self.labels, self.chunk, self.touched)
 
     def untaught(self, places: int, width: int, secret: bytes) -> Weights:
         """So many teachers of every ensemble before they have seen anything.

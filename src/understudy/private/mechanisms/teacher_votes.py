@@ -98,7 +98,7 @@ class TeacherVotes:
     @property
     def dealing(self) -> Dealing:
         """How rows get to teachers."""
-        return Dealing(self.teachers, self.capacity)
+        return Dealing(self.teachers, self.capacity, touched=self.classes_per_unit)
 
     def untaught(self, places: int, width: int, secret: bytes = b"") -> Teachers:
         """So many teachers of every class before they have seen anything."""
