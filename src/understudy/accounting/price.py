@@ -119,7 +119,7 @@ def _epsilon(atoms: Atoms, target: float) -> float:
     kinds = _sort(atoms)
     left = (target - kinds.lost) / (1 - kinds.lost) if kinds.lost < 1 else -1.0
     if left <= 0 or math.isinf(kinds.mu) or any(math.isinf(loss) for loss in kinds.pure):
-        return math.inf if not _only_pure_sum(kinds, left) else _pure_total(kinds)
+        return math.inf if not _only_pure_sum(kinds, target) else _pure_total(kinds)
     single = _simple(kinds)
     bounds = [single.epsilon(left)] if single else _mixture_epsilons(kinds, left)
     return max(0.0, min(bounds))
@@ -135,9 +135,10 @@ def _delta(atoms: Atoms, target: float) -> float:
     return min(1.0, spent + kinds.lost * (1 - min(spent, 1.0)))
 
 
-def _only_pure_sum(kinds: _Sorted, left: float) -> bool:
-    """Nothing of delta is left, but nothing else needs it: the plain sum of pure losses still holds."""
-    return left >= -1e-15 and not kinds.mu and not kinds.sampled and kinds.lost < 1
+def _only_pure_sum(kinds: _Sorted, target: float) -> bool:
+    """Nothing of delta is left, but nothing else needs it: the plain sum of pure losses still holds. At delta 0 nothing may be
+    lost, however little it is."""
+    return kinds.lost <= target * (1 + 1e-12) and not kinds.mu and not kinds.sampled and kinds.lost < 1
 
 
 def _pure_total(kinds: _Sorted) -> float:
