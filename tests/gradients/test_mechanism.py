@@ -17,6 +17,7 @@ from understudy.accounting.events import flatten
 from understudy.errors import UsageError
 from understudy.private import stream
 from understudy.private.blocks import Blocks
+from understudy.private.mechanisms import noisy_gradient
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient, refuse_mixing, summed, unit_loss
 from understudy.private.mechanisms.plain_gradient import PlainGradient
 from understudy.private.noise import SecureNoise, SeededNoise
@@ -161,6 +162,18 @@ def influence(subject, data):
 def test_a_unit_moves_the_sum_by_at_most_the_clipping_norm(per_unit):
     found = influence(mechanism(per_unit=per_unit), table(per_unit=per_unit))
     assert 0.99 * CLIP < found <= CLIP
+
+
+def test_a_clipping_norm_at_the_end_of_the_numbers_is_refused(monkeypatch):
+    """1e-35 made steps infinite: their squares came round to 1, and a unit of 10^5 times the length that is paid seemed short."""
+    for clip in (1e-13, 1e-35, 0.0, -1.0, 1e13, float("nan")):
+        with pytest.raises(UsageError, match="clip="):
+            mechanism(clips=(clip,))
+    for clip in (1e-12, 1e12):
+        assert influence(mechanism(clips=(clip,)), table()) <= CLIP  # in units of the clip
+    monkeypatch.setattr(noisy_gradient, "LEAST_CLIP", 0.0)  # mutant: any number will do
+    with np.errstate(over="ignore"):
+        assert influence(mechanism(clips=(1e-35,)), table()) > 1e5 * CLIP
 
 
 class ClippedPerBatch(NoisyGradient):

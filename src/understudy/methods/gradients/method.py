@@ -201,7 +201,7 @@ class GradientGan(Estimator):
             return [NO_GRADIENTS, *start_note(schema, noise)]
         rate = self.rate(schema)
         sigma = rate * noise[GRADIENTS]
-        NoisyGradient((), (), rate, sigma).reach(LARGE)  # refused here, before anything is spent
+        NoisyGradient((), (self.clip,), rate, sigma).reach(LARGE)  # refused here, before anything is spent
         notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
         notes += start_note(schema, noise)
         if rows is not None:

@@ -18,7 +18,8 @@ Guarantee. A unit in the sample moves the sum by at most G steps, whatever the l
 mapped over rows by `vmap`, so no row can see another, and k_u is computed from the unit's own gradient. Rounding lengthens a
 vector by at most sqrt(n) / 2, so |k_u| <= G in real arithmetic; on the computer the squares of k_u are added up as integers, and
 a unit that were longer all the same would count as zero. That sum cannot come round to a small number: up to `MOST` coordinates
-the length that was divided by is right within a quarter, so |k_u|^2 is below 2 G^2 < 2^32. Noise is added once, to the sum.
+the length that was divided by is right within a quarter, so |k_u|^2 is below 2 G^2 < 2^32. (For C from `LEAST_CLIP` on: then a
+coordinate whose square vanishes in 32 bits is far below half a step, and R / C is a number.) Noise is added once, to the sum.
 So a round costs PoissonSampledDpEvent(q, GaussianDpEvent(sigma)) for adding or removing one unit, and T rounds T times that:
 because the sum is whole, adding rounded noise is the same as rounding afterwards, which is post-processing. Sums and noise that
 leave 32 bits come round, which is post-processing as well. All units of the sample are used, however many there are
@@ -68,6 +69,7 @@ UnitLoss = Callable[[Weights, Array, Array, Array], Array]  # rows of one unit, 
 LEVELS = 1 << 14  # steps of the grid per C at most: 2^17 units add up within 32 bits
 FINEST = 2.0**23 / 9.5  # deviation of noise in steps, at most
 MOST = 1 << 22  # coordinates of a gradient
+LEAST_CLIP, MOST_CLIP = 1e-12, 1e12  # C
 MIXES = (
     "normalises across rows: in a network trained by noisy gradients one person's row would change the gradients of others, and "
     "the guarantee would be void; use group or layer normalisation, which see one row at a time"
@@ -87,6 +89,9 @@ class NoisyGradient:
 
     def __post_init__(self) -> None:
         refuse_mixing(self.losses)
+        for clip in self.clips:
+            if not LEAST_CLIP <= clip <= MOST_CLIP:
+                raise UsageError(f"clip={clip:g} must lie between {LEAST_CLIP:g} and {MOST_CLIP:g}")
 
     @property
     def levels(self) -> int:
