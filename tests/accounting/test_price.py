@@ -211,7 +211,7 @@ def test_lost_delta_is_taken_off_the_target():
     assert mixed == pytest.approx(plain, rel=1e-8)
     assert math.isinf(epsilon([G(5.0), EpsilonDeltaDpEvent(0.0, 1e-5)], 1e-5))
     assert epsilon(EpsilonDeltaDpEvent(0.5, 1e-6), 1e-6) == pytest.approx(0.5)
-    assert math.isinf(epsilon(EpsilonDeltaDpEvent(0.5, 5e-16), 0.0))  # a tolerance in absolute terms took it for nothing
+    assert math.isinf(epsilon(EpsilonDeltaDpEvent(0.5, 5e-16), 0.0))  # it was taken for nothing
     assert epsilon(times(EpsilonDeltaDpEvent(0.0, 1e-6), 3), 1e-5) == 0.0
 
 
