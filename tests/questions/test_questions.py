@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from understudy import questions
 from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan
-from understudy.private import Curator, PrivateTable, SeededNoise
+from understudy.private import Curator, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.answers import ANSWERS, choices, counts, distances, mean_distances, products, sums
 from understudy.private.blocks import Blocks as Private
 from understudy.private.passes import add_up
@@ -296,6 +296,18 @@ def test_rows_that_share_no_weight_are_caught(name, monkeypatch):
     for module in (counts, choices):
         monkeypatch.setattr(module, "unit_shares", full)
     assert change() > 1.5
+
+
+def test_scores_beyond_64_bits_are_chosen_by_and_never_told(monkeypatch):
+    """Shared weights of a hundred million people in a wide table make them. The largest is chosen all the same."""
+    far = [5, 2**70, -(2**70)]
+    assert choices.noisy_max(far, 1e6, SecureNoise()) == 1
+    assert all(abs(choices.within(a) - choices.within(a + 7)) <= 7 for a in (2**63 - 4, -(2**63) - 3, 0))
+    monkeypatch.setattr(
+        choices, "within", int
+    )  # mutant: a score that is the people's own ends the fit, and is in the message
+    with pytest.raises(ValueError, match=str(2**70)):
+        choices.noisy_max(far, 1e6, SecureNoise())
 
 
 def test_shared_and_whole_counts_of_the_same_cells_are_kept_apart():

@@ -14,6 +14,8 @@ from understudy.private.mapping import Block, apply
 from understudy.private.noise import IntArray, NoiseSource, opendp
 from understudy.questions import MarginalChoice
 
+LARGEST = (1 << 63) - 1  # score
+
 
 def start(question: MarginalChoice, width: int) -> Exact:
     """Counts of no rows."""
@@ -48,4 +50,10 @@ def noisy_max(scores: Sequence[int], scale: float, noise: NoiseSource) -> int:
     space = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.linf_distance(T="i64")
     # With zero-concentrated divergence as its measure OpenDP's noisy max is the Gumbel one: the exponential mechanism.
     choose = dp.m.make_noisy_max(*space, dp.measures.zero_concentrated_divergence(), scale=scale)
-    return int(choose([int(value) for value in scores]))
+    return int(choose([within(int(value)) for value in scores]))
+
+
+def within(score: int) -> int:
+    """A score that fits 64 bits: beyond them OpenDP would refuse it, with the number in its message. Cut off, it moves no further
+    than it did."""
+    return max(-LARGEST, min(score, LARGEST))
