@@ -66,6 +66,10 @@ class Advice:
         """As JSON values."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        """The same words, for `print`."""
+        return "\n".join(self.lines())
+
     def lines(self) -> list[str]:
         """The choice and the outlook in words."""
         return [f"{self.method}: {self.why}", self.expect]

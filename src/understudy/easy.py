@@ -1,11 +1,14 @@
 """The shortest way: `us.fit(data, schema, epsilon=1.0)`. The method is the adviser's unless you name one."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 from understudy import adviser
+from understudy.account import Payer
 from understudy.engine import Engine
 from understudy.errors import UsageError
+from understudy.methods.registry import check_names
 from understudy.methods.registry import method as method_of
 from understudy.schema import Schema
 
@@ -21,14 +24,15 @@ def fit(
     seed: int | None = None,
     force: bool = False,
     out: str | Path | None = None,
+    account: Payer | None = None,
     engine: str | Engine | None = None,
     **options: object,
 ) -> Any:
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
 
     `method="auto"` takes the adviser's choice, from public facts alone; `rows` is a public guess of how many there are, for
-    the adviser only; `options` are the method's own. A fit of which
-    nothing useful will come is refused unless `force=True`; nothing is spent then.
+    the adviser only; `options` are the method's own. A fit of which nothing useful will come is refused unless `force=True`;
+    nothing is spent then. `out` saves the model there; `account` names the holder's account, which is charged first.
     """
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
     named = None if method == adviser.AUTO else method
@@ -36,5 +40,6 @@ def fit(
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
+    check_names(advice.method, [option.name for option in dataclasses.fields(kind)], options)
     estimator = kind(epsilon=epsilon, delta=delta, seed=seed, **options)
-    return estimator.fit(data, known, out=out, engine=engine)
+    return estimator.fit(data, known, out=out, account=account, engine=engine)

@@ -28,6 +28,10 @@ from understudy.schema import Schema
 class Estimator(Recipe):
     """A method as users call it: `plan`, `fit`, `sample`, `save`."""
 
+    def __repr__(self, **more: int) -> str:
+        """Its options before a fit, as scikit-learn shows them; the model in five lines afterwards."""
+        return repr(self.model_) if hasattr(self, "model_") else super().__repr__(**more)
+
     def plan(self, schema: Schema, *, rows: int | None = None) -> Plan:
         """What the fit will cost, before any row is read. `rows` is a public guess used for advice only."""
         return make_plan(self, schema, rows)

@@ -55,9 +55,29 @@ def test_polars_in_polars_out(fitted):
 
 
 def test_a_model_is_shown_in_five_lines(fitted):
-    lines = repr(fitted.model_).splitlines()
-    assert len(lines) == 5
+    lines = repr(fitted).splitlines()
+    assert len(lines) == 5 and repr(fitted.model_).splitlines() == lines
+    assert repr(us.Independent(epsilon=2.0)) == "Independent(epsilon=2.0)"
     assert "epsilon 2" in lines[1] and "one row" in lines[1] and "y (binary)" in lines[2]
+
+
+def test_what_is_printed_fits_a_screen(fitted):
+    assert len(repr(SCHEMA).splitlines()) == 4 and "y (binary)" in repr(SCHEMA)
+    assert repr(fitted.certificate) == "Certificate(epsilon=2, delta=1e-05); text() is the whole page"
+    assert str(fitted.certificate) == fitted.certificate.text()
+    advice = us.advise(SCHEMA, epsilon=2.0)
+    assert str(advice).splitlines() == [f"{advice.method}: {advice.why}", advice.expect]
+
+
+def test_options_that_a_method_does_not_have_are_refused_by_name():
+    with pytest.raises(UsageError, match="did you mean 'steps'"):
+        us.fit(frame(), SCHEMA, epsilon=2.0, method="mst", step=3)
+
+
+def test_one_call_charges_an_account(tmp_path):
+    us.Account.create(tmp_path / "account.jsonl", units=["row"], epsilon=3.0, delta=1e-4)
+    us.fit(frame(), SCHEMA, epsilon=2.0, method="independent", account=tmp_path / "account.jsonl")
+    assert us.Account(tmp_path / "account.jsonl").book.total > 1.0
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -15,10 +15,17 @@ CHECKED = Schema(
         Column(name="town", kind="categorical", categories=("a", "b")),
         Column(name="day", kind="datetime", lower="2010-01-01", upper="2011-01-01", missing=True),
         Column(name="low", kind="continuous", lower=0.1, upper=1, dtype="float"),
+        Column(name="ill", kind="boolean"),
     )
 )
 FITS = pd.DataFrame(
-    {"age": [1, 2], "town": ["a", "b"], "day": pd.to_datetime(["2010-06-01", None]), "low": np.float32([0.1, 1])}
+    {
+        "age": [1, 2],
+        "town": ["a", "b"],
+        "day": pd.to_datetime(["2010-06-01", None]),
+        "low": np.float32([0.1, 1]),
+        "ill": [True, False],
+    }
 )
 
 
@@ -31,6 +38,9 @@ FITS = pd.DataFrame(
         ("age", ["1", "q777"], "numbers"),
         ("age", [1.0, np.inf], "infinite"),
         ("town", ["a", "q777"], "not among its categories"),
+        ("town", ["a", "q777"], "they count as the first category"),
+        ("ill", ["yes", "q777"], "they count as false (say `kind: categorical`"),
+        ("age", ["1", "q777"], "say `codes: "),
         ("town", ["a", None], "missing"),
         ("day", ["2010-06-01", "q777"], "ISO dates"),
         ("day", ["2010-06-01", "1777-01-01"], "outside"),
@@ -50,7 +60,7 @@ def test_check_sees_other_columns_and_in_strict_mode_order_and_types():
     assert check(FITS.assign(more=1), CHECKED) == ["column 'more': not in the schema; it will be ignored"]
     with pytest.raises(UsageError, match="'town'"):
         check(FITS.drop(columns="town"), CHECKED)
-    exact = Codec(CHECKED).decode(np.full((2, 5), 0.25, np.float32), np.zeros(2, np.int32))
+    exact = Codec(CHECKED).decode(np.full((2, 6), 0.25, np.float32), np.zeros(2, np.int32))
     assert check(exact, CHECKED, strict=True) == []
     assert "order" in check(exact[exact.columns[::-1]], CHECKED, strict=True)[0]
     assert check(exact.astype({"age": "int8"}), CHECKED, strict=True) == ["column 'age': its type is not int64"]

@@ -96,6 +96,39 @@ def test_what_the_form_does_not_show_is_kept_until_the_kind_changes(folder):
     assert "dtype" not in made["columns"]["age"], "whole numbers cannot hold what is continuous"
 
 
+def test_a_form_takes_values_as_the_table_writes_them(folder):
+    """Decimal comma, dates in another form, codes beside numbers, 01 beside 10, and constraints, without a line of YAML."""
+    table = folder / "fall.csv"
+    table.write_text("wann;groesse;hba1c;plz;geschlecht\n", encoding="utf-8")
+    document = describe.load(folder / "fall.yaml", table)[0]
+    sent = {
+        "columns": describe.digest(list(document["columns"])),
+        "decimal": ",",
+        "constraints": "- never: geschlecht = m and plz = 01",
+        **{"kind-0": "datetime", "format-0": "%d.%m.%Y", "lower-0": "01.02.2021", "upper-0": "2024-12-31"},
+        **{"kind-1": "continuous", "lower-1": "1,2", "upper-1": "2.2", "decimals-1": "2"},
+        **{"kind-2": "continuous", "lower-2": "3", "upper-2": "15", "codes-2": "999, N"},
+        **{"kind-3": "categorical", "categories-3": "01\n10\n20"},
+        **{"kind-4": "categorical", "categories-4": "m\nw"},
+    }
+    made = describe.merge(document, sent, table)
+    assert made["decimal"] == "," and made["constraints"] == [{"never": "geschlecht = m and plz = 01"}]
+    assert made["columns"] == {
+        "wann": {"kind": "datetime", "lower": "2021-02-01", "upper": "2024-12-31", "format": "%d.%m.%Y"},
+        "groesse": {"kind": "continuous", "lower": 1.2, "upper": 2.2, "decimals": 2},
+        "hba1c": {"kind": "continuous", "lower": 3, "upper": 15, "codes": [999, "N"]},
+        "plz": {"kind": "categorical", "categories": ["01", "10", "20"]},
+        "geschlecht": {"kind": "categorical", "categories": ["m", "w"]},
+    }
+    assert describe.judge(made, table).ready
+    shown = describe.fields(made, table)
+    assert (shown[2].codes, shown[1].decimals, shown[3].categories) == ("999, N", "2", "01\n10\n20")
+    assert describe.constraints(made) == '- {never: "geschlecht = m and plz = 01"}'
+    wrong = {"codes-2": "{a: 1}", "constraints": "- never: [", "lower-1": "viel"}
+    for name, value in wrong.items():
+        assert not describe.judge(describe.merge(document, sent | {name: value}, table), table).ready
+
+
 def test_a_form_for_other_columns_is_refused(visitor, folder):
     sent = visitor.form(visitor.client.get("/describe", params={"table": TABLE}).text) | {"table": TABLE}
     (folder / "people.csv").write_text("person,sex\n1,m\n")

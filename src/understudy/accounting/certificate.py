@@ -41,11 +41,20 @@ class Finding:
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """The claim as a JSON object, with its readings for registries and for people."""
 
     content: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """One line."""
+        claim = f"epsilon={self.epsilon:g}, delta={self.delta:g}" if self.valid else f"VOID: {self.void_reasons[0]}"
+        return f"Certificate({claim}); text() is the whole page"
+
+    def __str__(self) -> str:
+        """The page, for `print`."""
+        return self.text()
 
     @property
     def valid(self) -> bool:

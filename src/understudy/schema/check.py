@@ -171,7 +171,10 @@ def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
         values = rows.numbers(column)
         read = null | (rows.specials(column) >= int(column.missing)) if column.codes else null
         if (np.isnan(values) & ~read).any():
-            shape = 'numbers (with a decimal comma? say `decimal: ","` at the top of the schema)'
+            comma = (
+                'with a decimal comma? say `decimal: ","` at the top of the schema; ' if column.decimal == "." else ""
+            )
+            shape = f"numbers ({comma}words or codes beside them? say `codes: [...]`)"
             if column.kind == "datetime":
                 shape = (
                     f"dates of the form {column.format}" if column.format else 'ISO dates (say `format: "%d.%m.%Y"`)'
@@ -183,12 +186,23 @@ def _contents(rows: Rows, column: Column, schema: Schema) -> list[str]:
         if column.kind == "integer" and (finite != np.rint(finite)).any():
             problems.append("holds numbers that are not whole; they are rounded")
         if column.resolved and _outside(finite, column):
-            problems.append("holds values outside lower and upper; they are clamped")
+            problems.append(
+                "holds values outside lower and upper; they are clamped"
+                + (" (codes such as 999? say `codes: [999]`)" if column.kind != "datetime" else "")
+            )
     elif column.resolved:
         codes = rows.positions(column)
         if not column.other and ((codes == UNKNOWN) | ((codes == MISSING) & ~null)).any():
-            problems.append("holds values that are not among its categories")
+            problems.append(f"holds {_strange(column)}")
     return problems
+
+
+def _strange(column: Column) -> str:
+    """What to call values that no category has, what becomes of them, and the way out."""
+    become = "they count as missing" if column.missing else f"they count as {_instead(column)}"
+    if column.kind == "boolean":
+        return f"other words than true/false, yes/no, t/f or 1/0; {become} (say `kind: categorical` and list the words)"
+    return f"values that are not among its categories; {become} (list them, or collect them with `other: true`)"
 
 
 def _instead(column: Column) -> str:

@@ -86,7 +86,7 @@ def column_from(name: str, entry: object, decimal: str = ".") -> Column:
         if not isinstance(entry.get(side, 0), int | float | str) or isinstance(entry.get(side), bool):
             raise UsageError(f"column {name!r}: {side} must be a number or an ISO date")
     codes = entry.pop("codes", ())
-    if not isinstance(codes, list | tuple):
+    if not isinstance(codes, list | tuple) or not all(isinstance(code, str | int | float) for code in codes):
         raise UsageError(f"column {name!r}: codes must be a list, such as [N, 999999]")
     categories, estimate = entry.pop("categories", None), None
     if "bounds" in entry:

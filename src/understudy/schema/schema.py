@@ -11,6 +11,7 @@ left out as well (`unit: {column: patient, max_rows: 4, from: "2025-0001", to: "
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,7 +34,7 @@ MOST_ROWS = 1_000_000_000  # of a unit: noise grows with it and has to fit into 
 CLASS_KINDS = ("categorical", "boolean", "ordinal")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
     """Everything that is public about a table, in the order of its columns."""
 
@@ -68,6 +69,22 @@ class Schema:
         _check_kinds(self)
         if self.constraints:
             witness(self.checks)
+
+    def __repr__(self) -> str:
+        """A few lines; `to_dict` has everything."""
+        kinds = Counter(column.kind for column in self.columns)
+        waiting = [column.name for group in self.estimates.values() for column in group]
+        unit = (
+            "one row" if self.unit is None else f"all rows with the same {self.unit}, at most {self.max_rows_per_unit}"
+        )
+        return "\n".join(
+            [
+                f"Schema of {len(self.columns)} columns: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}",
+                f"  label      {self.label or 'none'} ({self.label_kind})",
+                f"  protects   {unit}",
+                f"  estimates  {', '.join(waiting) or 'none'}",
+            ]
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Schema":

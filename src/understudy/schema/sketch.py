@@ -40,6 +40,7 @@ _HEAD = """\
 #   days          a datetime without a time of day: add `dtype: "date32[day]"`, or seconds come back
 #   dates         not like 2020-12-31: add `format: "%d.%m.%Y"` (days come back in that form)
 #   decimals      `decimals: 2` rounds numbers that come back; `decimal: ","` at the top: numbers are written 3,14
+#   codes         values beside the numbers that mean something else (999, N): add `codes: [999, N]`
 #   bounds        columns of one kind may share an estimate: `bounds: {{estimate: NAME}}`
 #   categories    `other: true` collects the rest
 #   missing       add `missing: true` where a value may be absent; without it gaps count as the middle of the bounds,

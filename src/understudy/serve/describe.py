@@ -3,7 +3,7 @@
 A schema document goes in, fields come out (`fields`); what the browser sends back is laid over the document (`merge`). Keys that
 the form does not show (types, sizes of images, shared estimates) stay as they were unless the column's kind changes: then they
 are drafted anew, as `schema init` would. Values are written one to a line, as in YAML where that matters: `1` is a number, `"1"`
-is text.
+is text. Bounds may be typed as the table writes them (31.12.2020 under its format, 1,5 under a decimal comma).
 
 `judge` says what is still wrong, for every column at once. It looks at the document and at the file's header and declared types.
 No row is read anywhere in this file.
@@ -12,8 +12,10 @@ No row is read anywhere in this file.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,22 @@ from understudy.schema.columns import LISTED, NUMERIC
 from understudy.schema.document import OPEN, column_from
 from understudy.schema.draft import column_types
 from understudy.schema.facts import check_types, file_format, parquet_schema
-from understudy.schema.text import dump_yaml, parse_yaml, read_document, scalar
+from understudy.schema.text import dump_yaml, flow, parse_yaml, read_document, scalar
 
 LEFT_OUT = ""  # kind of a column that is not released at all
-EDITED = ("kind", "lower", "upper", "bounds", "categories", "missing", "other", "format")  # what the form holds
+EDITED = (
+    "kind",
+    "lower",
+    "upper",
+    "bounds",
+    "categories",
+    "missing",
+    "other",
+    "format",
+    "decimals",
+    "codes",
+)  # by the form
+WHOLE = ("rows", "label", "unit", "columns", "decimal", "constraints")  # of the whole table, by the form too
 HEAD = "# What is public about {name}. Whatever stands here counts as public; `estimate` is found privately and paid for.\n"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -49,6 +63,8 @@ class Field:
     missing: bool = False
     other: bool = False
     format: str = ""
+    decimals: str = ""
+    codes: str = ""
     more: str = ""  # keys that the form does not show
     known: bool = True  # in the table's header
 
@@ -139,13 +155,21 @@ def _field(number: int, name: str, entry: Mapping[str, Any] | None, stored: obje
         reason,
         lower=shown(entry.get("lower")),
         upper=shown(entry.get("upper")),
-        categories="\n".join(shown(value) for value in listed) if isinstance(listed, list) else "",
+        categories="\n".join(_lines(listed)) if isinstance(listed, list) else "",
         missing=entry.get("missing") is True,
         other=entry.get("other") is True,
         format=str(entry.get("format", "")),
+        decimals=shown(entry.get("decimals")),
+        codes=flow(entry.get("codes", [])).strip("[]"),
         more=", ".join(f"{key}: {_plain(value)}" for key, value in rest.items()),
         known=known,
     )
+
+
+def _lines(values: list[Any]) -> list[str]:
+    """Categories as lines: without quotes where the list as a whole comes back the same (10 beside 01)."""
+    plain = [value if isinstance(value, str) else shown(value) for value in values]
+    return plain if _listed("\n".join(plain).splitlines()) == values else [shown(value) for value in values]
 
 
 def roles(document: Document) -> dict[str, dict[str, Any]]:
@@ -156,6 +180,12 @@ def roles(document: Document) -> dict[str, dict[str, Any]]:
         "label": {"column": "", "positive": None} | found["label"],
         "unit": {"column": "", "max_rows": 1} | found["unit"],
     }
+
+
+def constraints(document: Document) -> str:
+    """The constraints as lines of the form, one to a line; what was no list stands as it was typed."""
+    said = document.get("constraints", [])
+    return "\n".join(f"- {flow(one)}" for one in said) if isinstance(said, list) else str(said)
 
 
 def held_out(file: Path, table: Path) -> bool:
@@ -209,6 +239,7 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
     kinds = {name: sent.get(f"kind-{i}", LEFT_OUT) for i, name in enumerate(names)}
     changed = {n: k for n, k in kinds.items() if k and k != document["columns"].get(n, {}).get("kind")}
     types = column_types(table)
+    comma = sent.get("decimal", document.get("decimal")) == ","
     said = {name: kind for name, kind in changed.items() if name in types and kind != OPEN}
     fresh = document_of(draft(table, kinds=said))["columns"] if said else {}
     columns: Document = {}
@@ -216,8 +247,8 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
         if kind == LEFT_OUT:
             continue
         old = fresh.get(name, {}) if name in changed else document["columns"][name]
-        columns[name] = _entry(old, kind, lambda key, i=i: sent.get(f"{key}-{i}", "").strip())
-    made: Document = {key: value for key, value in document.items() if key not in ("rows", "label", "unit", "columns")}
+        columns[name] = _entry(old, kind, lambda key, i=i: sent.get(f"{key}-{i}", "").strip(), comma)
+    made: Document = {key: value for key, value in document.items() if key not in WHOLE}
     if rows := sent.get("rows", "").strip():
         made["rows"] = read(rows)
     if label := sent.get("label"):
@@ -232,22 +263,57 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
         if unit in columns:  # it names persons and is never learned
             entry = columns[unit]
             columns[unit] = entry if entry["kind"] == "identifier" else {"kind": "identifier"}
+    made |= {"decimal": ","} if comma else {}
+    known = _yaml(sent["constraints"].strip()) if "constraints" in sent else document.get("constraints")
+    made |= {"constraints": known} if known else {}
     return made | {"columns": columns}
 
 
-def _entry(old: Mapping[str, Any], kind: str, sent: Any) -> Document:
+def _entry(old: Mapping[str, Any], kind: str, sent: Callable[[str], str], comma: bool) -> Document:
     entry: Document = {"kind": kind} | {key: value for key, value in old.items() if key not in EDITED}
     if kind in NUMERIC:
-        bounds = {side: read(sent(side)) for side in ("lower", "upper") if sent(side)}
+        form = sent("format") if kind == "datetime" else ""
+        bounds = {side: _bound(sent(side), form, comma) for side in ("lower", "upper") if sent(side)}
         entry |= bounds or {"bounds": old.get("bounds", "estimate")}
-        entry |= {"format": sent("format")} if kind == "datetime" and sent("format") else {}
+        entry |= {"format": form} if form else {}
+        entry |= {"decimals": read(sent("decimals"))} if kind == "continuous" and sent("decimals") else {}
+        entry |= {"codes": _yaml(f"[{sent('codes')}]")} if kind != "datetime" and sent("codes") else {}
     elif kind in LISTED:
-        listed = [read(line) for line in sent("categories").splitlines() if line.strip()]
+        listed = _listed(sent("categories").splitlines())
         unsaid = old.get("categories") if isinstance(old.get("categories"), dict) else "estimate"
         entry["categories"] = listed or (OPEN if kind == "ordinal" else unsaid)
         entry |= {"other": True} if sent("other") else {}
     entry |= {"missing": True} if sent("missing") and kind != "identifier" else {}
     return entry
+
+
+def _bound(text: str, form: str, comma: bool) -> Any:
+    """A bound as the table writes its cells, or as a schema writes it."""
+    if form:
+        with suppress(ValueError):
+            found = datetime.strptime(text, form)
+            return found.isoformat() if "%H" in form else found.date().isoformat()
+    return read(text.replace(",", ".") if comma else text)
+
+
+def _listed(lines: list[str]) -> list[Any]:
+    """Categories of one sort: where 01 or `none` stands among numbers, all of them are text."""
+    typed = [line.strip() for line in lines if line.strip()]
+    values = [read(line) for line in typed]
+    mixed = len({str if isinstance(value, str) else bool if isinstance(value, bool) else float for value in values}) > 1
+    return (
+        [value if isinstance(value, str) else line for value, line in zip(values, typed, strict=True)]
+        if mixed
+        else values
+    )
+
+
+def _yaml(text: str) -> Any:
+    """What a field that takes YAML holds; text that is none stays text, and the schema refuses it in words."""
+    try:
+        return parse_yaml(text)
+    except yaml.YAMLError:
+        return text
 
 
 # -- what is left to say ---------------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ class Site:
             dictionaries=[(self.folders.name(one), one.name) for one in dictionaries if one != work.options],
             check=self.jobs.find(work.name, "schema"),
             shown=describe.shown,
+            constraints=describe.constraints(values["document"]),
             typed=file_format(work.table) == "parquet",
             **describe.roles(values["document"]),
             **values,

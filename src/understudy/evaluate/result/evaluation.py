@@ -63,7 +63,7 @@ class Header:
     )  # names of the synthetic, test and train files; empty for frames
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation:
     """The whole result: `result.json` is its exact image, and reports read nothing else."""
 
@@ -78,6 +78,15 @@ class Evaluation:
     images: Images | None = None
     warnings: tuple[str, ...] = ()
     format: int = FORMAT
+
+    def __repr__(self) -> str:
+        """Which rows were compared, so that a mistaken order is seen; the figures are too many for a screen."""
+        head = self.header
+        sides = [
+            f"{sum(head.synthetic_rows):,} synthetic rows ({head.files.get('synthetic') or 'a frame'})",
+            f"{head.test_rows:,} real ones ({head.files.get('test') or 'a frame'})",
+        ]
+        return f"Evaluation of {' against '.join(sides)}; save('result.json'), then: understudy report result.json --out DIR"
 
     def to_dict(self) -> dict[str, object]:
         """As JSON values."""
