@@ -121,6 +121,8 @@ def walk(out: Path, epsilon: float, method: str, schemas: list[str], seed: int) 
             str(file),
             "--epsilon",
             str(epsilon),
+            "--rows",  # as README has it: without them the adviser assumes a table of usual size and chooses for that
+            str(ROWS),
             "--out",
             str(model),
         ]

@@ -164,6 +164,10 @@ def test_the_whole_way_with_a_real_fit(visitor, site, folder):
     )
     script = visitor.client.get("/download/script", params=TABLE).text
     assert "us.method('independent')(epsilon=2.0" in script
+    for name in ("people.understudy", "people.synthetic.csv"):
+        (folder / name).rename(folder / f"old-{name}")
+    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, capture_output=True)
+    assert (folder / "people.synthetic.csv").read_text().startswith('"person","age","sex","ill"')
 
 
 @pytest.mark.parametrize("late", [True, False])

@@ -158,7 +158,9 @@ def test_every_answer_forbids_the_rest(visitor, path):
 
 
 def test_refusals_carry_the_same_headers(stranger):
-    assert stranger.get("/").headers["content-security-policy"].startswith("default-src 'self';")
+    answer = stranger.get("/")
+    assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+    assert answer.status_code == 403 and "width=device-width" in answer.text and "in its terminal" in answer.text
 
 
 def test_a_socket_is_closed(visitor):

@@ -1,5 +1,6 @@
 """`understudy serve`: the whole path as a local page in the browser."""
 
+import contextlib
 import socket
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,7 +63,8 @@ def serve(
         import webbrowser
 
         webbrowser.open(guard.address)
-    uvicorn.Server(uvicorn.Config(guard, **settings)).run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends, and no error
+        uvicorn.Server(uvicorn.Config(guard, **settings)).run(sockets=[listening])
 
 
 def check_host(host: str, other_host: bool, certificate: Path | None, key: Path | None) -> bool:

@@ -76,10 +76,9 @@ def again(work: Work, options: Mapping[str, Any]) -> list[str]:
 
 def script(work: Work, options: Mapping[str, Any]) -> str:
     """The same in Python."""
-    parquet = work.synthetic.suffix == ".parquet"
-    write = f"to_parquet({work.synthetic.name!r})" if parquet else f"to_csv({work.synthetic.name!r}, index=False)"
     return f"""\
 import understudy as us
+from understudy.sampling import write_rows
 
 schema = us.Schema.load({work.schema.name!r})
 method = us.method({options["method"]!r})(epsilon={options["epsilon"]!r}, delta={options["delta"]!r})
@@ -87,6 +86,6 @@ print(method.plan(schema).epsilon)  # before a row is read
 
 model = method.fit({work.table.name!r}, schema)
 model.save({work.model.name!r})
-model.sample().{write}
+write_rows(model.fitted, {work.synthetic.name!r}, model.fitted.rows)  # decimal mark and dates as in the table
 print(model.certificate.text())
 """

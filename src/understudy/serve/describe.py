@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,7 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
         if kind == LEFT_OUT:
             continue
         old = fresh.get(name, {}) if name in changed else document["columns"][name]
-        columns[name] = _entry(old, kind, lambda key, i=i: sent.get(f"{key}-{i}", "").strip(), comma)
+        columns[name] = _entry(old, kind, partial(_sent, sent, i), comma)
     made: Document = {key: value for key, value in document.items() if key not in WHOLE}
     if rows := sent.get("rows", "").strip():
         made["rows"] = read(rows)
@@ -267,6 +268,10 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
     known = _yaml(sent["constraints"].strip()) if "constraints" in sent else document.get("constraints")
     made |= {"constraints": known} if known else {}
     return made | {"columns": columns}
+
+
+def _sent(sent: Mapping[str, str], number: int, key: str) -> str:
+    return sent.get(f"{key}-{number}", "").strip()
 
 
 def _entry(old: Mapping[str, Any], kind: str, sent: Callable[[str], str], comma: bool) -> Document:

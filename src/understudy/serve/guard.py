@@ -16,11 +16,12 @@ cannot even learn that the page exists, except by the refusal itself.
 
 import secrets
 from collections.abc import Callable, Mapping
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_FORM = 4 << 20  # bytes; a schema of some ten thousand columns
@@ -40,6 +41,15 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+# Outside the application, so without its style sheet; still to be read on a phone and in the dark.
+REFUSAL = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Refused · Understudy</title></head>
+<body><h1>Refused</h1><p>{reason}.</p></body></html>
+"""
 
 
 class Refused(Exception):
@@ -85,7 +95,7 @@ class Guard:
         try:
             answer = await self._admit(scope, receive)
         except Refused as refused:
-            answer = PlainTextResponse(f"Refused: {refused.reason}.\n", status_code=refused.status)
+            answer = HTMLResponse(REFUSAL.format(reason=escape(refused.reason)), status_code=refused.status)
         await (answer or self.app)(scope, receive, guarded)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Response | None:
