@@ -57,7 +57,7 @@ test-slow: $(VENV)/.stamp-dev
 	@$(TEST_ENV) JAX_DISABLE_MOST_OPTIMIZATIONS=false $(BIN)/python -m pytest -q $(SPREAD) -m slow
 
 test-browser: $(VENV)/.stamp-dev
-	@$(TEST_ENV) $(BIN)/python -m pytest -q tests/report tests/serve -m browser
+	@$(TEST_ENV) $(BIN)/python -m pytest -q $(SPREAD) tests/report/test_browser.py tests/serve/test_browser.py -m browser
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp-dev requirements/docs.txt
 	@$(PIP) install -r requirements/docs.txt

@@ -82,17 +82,17 @@ EVERY_METHOD = ("conformance", "fit")
 # A file is run by one worker. These take longest, so they begin: what is left for the end is short, and the workers end together.
 LONGEST = (
     "conformance/test_methods.py",
-    "audit/test_methods.py",
-    "audit/test_mutants.py",
     "fit/test_odd_contents.py",
+    "g_pate/test_images.py",
+    "audit/test_mutants.py",
+    "gradients/test_streamed.py",
+    "schema/test_reading.py",
+    "audit/test_run.py",
+    "gradients/test_methods.py",
+    "questions/test_questions.py",
     "fit/test_leaks.py",
     "fit/test_resume.py",
-    "gradients/test_references.py",
-    "gradients/test_streamed.py",
-    "gradients/test_methods.py",
-    "schema/test_reading.py",
-    "architecture/test_new_method.py",
-    "measure/test_warm_start.py",
+    "audit/test_shadow.py",
 )
 
 

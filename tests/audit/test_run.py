@@ -87,11 +87,11 @@ def test_the_likelihood_ratio_is_that_of_gaussian_noise():
     pair, estimator = made_up("lonely"), Independent(epsilon=4.0)
     plan = estimator.plan(pair.schema)
     for secret in (0, 1):
-        fitted = shadow_fits(estimator, pair.side(secret), pair.schema, 150, seed=secret, plan=plan)
+        fitted = shadow_fits(estimator, pair.side(secret), pair.schema, 50, seed=secret, plan=plan)
         ratios = of_first_answers(estimator, pair, plan, fitted.transcripts)
-        brief = of_brief_fits(estimator, pair, plan, pair.side(secret), 150, SeededNoise(secret))
+        brief = of_brief_fits(estimator, pair, plan, pair.side(secret), 50, SeededNoise(secret))
         np.testing.assert_allclose(brief, ratios)  # the same noise, the same fits, cut short
-        mean, error = np.mean(ratios), plan.mu / math.sqrt(150)
+        mean, error = np.mean(ratios), plan.mu / math.sqrt(50)
         assert mean == pytest.approx((2 * secret - 1) * plan.mu**2 / 2, abs=5 * error)
         assert np.std(ratios) == pytest.approx(plan.mu, rel=0.3)
 

@@ -59,6 +59,8 @@ QUICK: dict[str, dict[str, Any]] = {
 # Presets of sizes alone: with the quick options they are their base once more, compiled for nothing (or for pictures only).
 SAME_AS_BASE = ("dpgan-as-published", "rdp-cgan-as-published", "g-pate-pictures-as-published")
 GENERATORS = {name: method(name)(**{"seed": 0} | QUICK.get(name, {})) for name in METHODS if name not in SAME_AS_BASE}
+# They compile for seconds; pate-gan, whose loop is theirs, stands for them where all kinds of tables are tried.
+ROUNDS = ("dpgan", "g-pate", "pate-gan-joint", "pate-gan-priced", "pate-gan-as-published")
 
 COLUMNS = (
     Column(name="age", kind="integer", lower=0, upper=120, dtype="int32"),

@@ -17,12 +17,9 @@ from understudy.fit import fit
 from understudy.private import SeededNoise
 from understudy.schema import check
 
-from .tables import GENERATORS, LABELS, mixed_schema, mixed_table
+from .tables import GENERATORS, LABELS, ROUNDS, mixed_schema, mixed_table
 
 METHODS = list(GENERATORS)
-# Rounds compile anew for every kind of label, for five to ten seconds each: the quick tests have them with two classes, and
-# pate-gan, whose loop is theirs, with all.
-ROUNDS = ("dpgan", "g-pate", "pate-gan-joint", "pate-gan-priced", "pate-gan-as-published")
 
 
 @cache
@@ -37,6 +34,7 @@ def fitted(method, label_kind):
 
 
 def labelled(method, kind):
+    """The quick tests have rounds, which compile anew for every kind of label, with two classes, and pate-gan's with all."""
     is_long = kind != "binary" and method in ROUNDS
     return pytest.param((method, kind), marks=[pytest.mark.slow] if is_long else [], id=f"{method}-{kind}")
 
