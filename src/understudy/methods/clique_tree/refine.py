@@ -81,6 +81,7 @@ class Across(NamedTuple):
         return cls(*(jnp.pad(part[order], (0, -len(order) % CHUNK)) for part in found))
 
     def chunk(self, number: Int[Array, ""]) -> "Across":
+        """The tables of one chunk."""
         return Across(*(jax.lax.dynamic_slice_in_dim(part, number * CHUNK, CHUNK) for part in self))
 
     def places(self, one: Array, two: Array) -> tuple[Array, Array, Array]:
