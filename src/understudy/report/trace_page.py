@@ -52,7 +52,7 @@ def _rows(teachers: list[Element]) -> Markup:
     several = len({t["group"].value for t in teachers}) > 1
     rows = []
     for one in teachers[:MOST]:
-        name = f"teacher {one['teacher']}" + (f", class {one['group']}" if several else "")
+        name = f"class {one['group']}, {one['teacher']}" if several else f"teacher {one['teacher']}"
         rows.append((name, [Mark(value=one["seen"].number, path=one["seen"].path)]))
     drawing = bar_chart("Rows seen by each teacher", rows, [""], label="distinct rows", bars=True)
     return _fill("rows", teachers=teachers, drawing=drawing)
