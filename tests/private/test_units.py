@@ -55,7 +55,7 @@ def test_a_unit_of_many_rows_makes_no_large_file(by_files, tmp_path, monkeypatch
     monkeypatch.setattr(units, "read_file", lambda path: sizes.append(len(read(path))) or read(path))
     table = open_table(frame({"a": 5000, "b": 1}), SCHEMA, block=50)
     assert kept(units.bring_together(table, SCHEMA, tmp_path)) == [1, 2]
-    assert max(sizes) <= 5000 // 100 * 2 + 3  # two of every batch of 100 rows
+    assert max(sizes) <= 5000 // 50 * 2 + 3  # two of every block of 50 rows, which is more than waits for the next
 
 
 @pytest.fixture
