@@ -170,6 +170,11 @@ def test_a_dictionary_of_the_folder_is_imported(visitor, folder):
         '{"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}]}'
     )
     fields = {"table": TABLE, "dictionary": "0/dictionary.json"}
+    (folder / "people.synthetic.csv.manifest.json").write_text("{}")
+    html = visitor.client.get("/describe", params={"table": TABLE}).text
+    assert "dictionary.json</option>" in html and "manifest.json" not in html, (
+        "what we wrote ourselves describes nothing"
+    )
     assert visitor.post("/describe/import", fields).status_code == 400, "a schema is not replaced unasked"
     assert visitor.post("/describe/import", fields | {"replace": "1"}).status_code == 303
     assert parse_yaml((folder / "people.yaml").read_text())["columns"]["age"]["upper"] == 99

@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 
 from understudy.errors import UsageError
 from understudy.files import write_atomically
+from understudy.manifest import path_of
 from understudy.schema import Schema
 from understudy.schema.facts import file_format
 from understudy.serve import commands, describe, outlook
@@ -88,7 +89,8 @@ class Site:
             values |= {"broken": str(error)}
             stored, text = True, work.schema.read_text(encoding="utf-8-sig", errors="replace")
         names = [field.name for field in values["fields"]]
-        dictionaries = [one for one in self.folders.inside(work.table.parent, DICTIONARIES) if one != work.schema]
+        ours = {work.schema, work.options, path_of(work.synthetic)}
+        dictionaries = [one for one in self.folders.inside(work.table.parent, DICTIONARIES) if one not in ours]
         return self.show(
             request,
             "describe",
@@ -96,7 +98,7 @@ class Site:
             stored=stored,
             text=text,
             digest=describe.digest(names),
-            dictionaries=[(self.folders.name(one), one.name) for one in dictionaries if one != work.options],
+            dictionaries=[(self.folders.name(one), one.name) for one in dictionaries],
             check=self.jobs.find(work.name, "schema"),
             shown=describe.shown,
             constraints=describe.constraints(values["document"]),
