@@ -82,6 +82,7 @@ EVERY_METHOD = ("conformance", "fit")
 # A file is run by one worker. These take longest, so they begin: what is left for the end is short, and the workers end together.
 LONGEST = (
     "conformance/test_methods.py",
+    "engine/test_conformance.py",
     "fit/test_odd_contents.py",
     "g_pate/test_images.py",
     "audit/test_mutants.py",
