@@ -229,7 +229,7 @@ def _learn(
         if table is not None
     }
     tick("columns as targets")
-    found = targets.compare(real, held_out, synthetic, bootstrap, schema, seed)
+    found = targets.compare(real, held_out, synthetic, schema, seed)
     known["bootstrap"] |= _kept(schema.label, {one: one.bootstrap for one in found})
     known["independent"] |= {"label-target": 0.0, "other-targets": 0.0}
     runs = [
