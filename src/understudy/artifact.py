@@ -206,10 +206,11 @@ class Model:
         if count < 1:
             raise UsageError(f"copies={count} must be at least 1")
         own, random = source or self.redraw_source(), rng(seed)
-        return (own.copy(random) for _ in range(count))
+        found: Iterator[Model] = own.copies(count, random)
+        return found
 
     def redraw_source(self) -> Any:
-        """What draws such models, if the method can: `copy(random)`; `chance(rows)`, how much of the sampling variance of so many
+        """What draws such models, if the method can: `copies(count, random)`; `chance(rows)`, how much of the sampling variance of so many
         rows shows between copies; and `resolution`: how finely it sees a column."""
         redraw = method(self.method).redrawn
         if not redraw:

@@ -82,7 +82,7 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
         raise UsageError(f"copies={copies} must be at least 2")
     size = min(model.rows, MOST_ROWS) if rows is None else rows
     source, random = model.redraw_source(), rng(seed)
-    models = [source.copy(random) for _ in range(copies)]
+    models = list(source.copies(copies, random))
     frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
     return Drawn(frames, [one.rows for one in models], source.resolution, source.chance(size))
 

@@ -18,7 +18,8 @@ A step that does not lower the loss ends the momentum (adaptive restart; O'Donog
 halved.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -43,73 +44,112 @@ class Measured(NamedTuple):
     possible: np.ndarray | None = None  # 0 for cells that no row can fall into (`zeros.py`)
 
 
-Direction = Callable[[Sequence[Measured], Beliefs], list[np.ndarray]]
+class Counts(NamedTuple):
+    """What several models are fitted to, one row for each, and the deviation of its noise, the same for all."""
+
+    values: np.ndarray
+    deviation: np.ndarray
+
+    def misfit(self, found: np.ndarray) -> np.ndarray:
+        """L of every model."""
+        off = (found - self.values) / self.deviation
+        return np.asarray(0.5 * np.einsum("mc,mc->m", off, off))
+
+    def slope(self, found: np.ndarray) -> np.ndarray:
+        """The gradient of L with respect to the marginals."""
+        return np.asarray((found - self.values) / self.deviation**2)
+
+    def proportional(self, found: np.ndarray) -> np.ndarray:
+        """What every cell has too much, as a part of itself where it stands out from the noise."""
+        return np.asarray((found - self.values) * found / (found + self.deviation) ** 2)
+
+    def of(self, models: np.ndarray) -> "Counts":
+        """Those of some of the models."""
+        return Counts(self.values[models], self.deviation)
 
 
-def descend(
-    tree: CliqueTree,
-    measured: Sequence[Measured],
-    passes: int,
-    told: Callable[[int, float], None] | None = None,
-) -> Beliefs:
+Direction = Callable[[Counts, np.ndarray], np.ndarray]
+
+
+def descend(tree: CliqueTree, measured: Sequence[Measured], passes: int) -> Beliefs:
     """The model after at most so many passes over the tree."""
-    theta = [start(item) for item in measured]
-    measured = [item if len(item.nodes) == 1 else item._replace(counts=settled(item, tree.total)) for item in measured]
-    gradient = min(float(np.min(item.deviation)) for item in measured) ** 2 / tree.total
-    state = State(theta, tree.run(theta), 0)
-    for direction, step, enough in ((proportional, 0.3, ROUGHLY), (slope, gradient, ENOUGH)):
-        state = walk(tree, measured, state, direction, step, enough, passes, told)
-    return state.beliefs
+    (found,) = descend_all(tree, [measured], passes)
+    return found
 
 
-class State(NamedTuple):
-    """Log-potentials, their marginals, and the passes that were taken."""
+def descend_all(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int) -> Iterator[Beliefs]:
+    """The models of several sets of counts of the same marginals with the same noise, all at once."""
+    theta, values = [], []
+    for measured in each:
+        empty = [np.zeros(item.counts.shape, bool) if len(item.nodes) == 1 else unlikely(item) for item in measured]
+        both = list(zip(measured, empty, strict=True))
+        theta.append(tree.flat([start(item, none) for item, none in both]))
+        settle = [item.counts if len(item.nodes) == 1 else settled(item, tree.total, none) for item, none in both]
+        values.append(tree.flat(settle))
+    deviation = tree.flat([np.asarray(item.deviation, float) for item in each[0]])
+    counts, begin = Counts(np.stack(values), deviation[None]), np.stack(theta)
+    walkers = Walkers(begin, tree.run_all(begin).found, np.zeros(len(begin), int))
+    gradient = float(deviation.min(initial=1.0)) ** 2 / tree.total
+    for direction, step, enough in ((Counts.proportional, 0.3, ROUGHLY), (Counts.slope, gradient, ENOUGH)):
+        walk(tree, counts, walkers, direction, step, enough, passes)
+    several = tree.run_all(walkers.theta)
+    return (tree.beliefs(several, number) for number in range(len(begin)))
 
-    theta: list[np.ndarray]
-    beliefs: Beliefs
-    passes: int
+
+@dataclass
+class Walkers:
+    """Log-potentials of several models, their marginals, and the passes that each took."""
+
+    theta: np.ndarray
+    found: np.ndarray
+    passes: np.ndarray
 
 
 def walk(
-    tree: CliqueTree,
-    measured: Sequence[Measured],
-    state: State,
-    direction: Direction,
-    step: float,
-    enough: float,
-    passes: int,
-    told: Callable[[int, float], None] | None,
-) -> State:
-    """Steps along one kind of direction, until they gain next to nothing."""
-    theta, beliefs, number = state
-    loss, down = misfit(measured, beliefs), direction(measured, beliefs)
-    ahead, momentum, past = theta, 0, [loss]
-    while number < passes and step > SMALLEST:
-        number += 1
-        tried = [table - step * one for table, one in zip(ahead, down, strict=True)]
-        weight = momentum / (momentum + 3.0)
-        jump = [new + weight * (new - old) for new, old in zip(tried, theta, strict=True)]
-        found = tree.run(jump)
-        new = misfit(measured, found)
-        if not new < loss * (1.0 + 1e-12):
-            if momentum:
-                momentum, ahead = 0, theta
-                beliefs = tree.run(theta)
-                loss, down = misfit(measured, beliefs), direction(measured, beliefs)
-            else:
-                step *= 0.5
-            continue
-        theta, ahead, beliefs, loss, down = tried, jump, found, new, direction(measured, found)
-        momentum, step = momentum + 1, step * 1.1
-        past.append(loss)
-        if told is not None:
-            told(number, loss)
-        if len(past) > PATIENCE and past[-PATIENCE] - loss < enough * loss:
-            break
-    return State(ahead if momentum else theta, beliefs, number)
+    tree: CliqueTree, counts: Counts, models: Walkers, direction: Direction, first: float, enough: float, passes: int
+) -> None:
+    """Steps along one kind of direction, each model until they gain it next to nothing."""
+    ahead, theta = models.theta, models.theta.copy()
+    loss, down = counts.misfit(models.found), direction(counts, models.found)
+    number = len(ahead)
+    step, momentum, back = np.full(number, first), np.zeros(number, int), np.zeros(number, bool)
+    past, gains = np.full((number, PATIENCE), np.inf), np.zeros(number, int)
+    past[:, 0] = loss
+    live = np.flatnonzero(models.passes < passes)
+    while len(live):
+        weight = momentum[live] / (momentum[live] + 3.0)
+        tried = ahead[live] - step[live, None] * down[live]
+        jump = tried + weight[:, None] * (tried - theta[live])
+        again = back[live]  # after a step that did not lower the loss: where it began, without momentum
+        tried[again] = jump[again] = theta[live[again]]
+        found, own = tree.run_all(jump).found, counts.of(live)
+        new = own.misfit(found)
+        taken = again | (new < loss[live] * (1.0 + 1e-12))
+        kept, left = live[taken], live[~taken]
+        theta[kept], ahead[kept], models.found[kept] = tried[taken], jump[taken], found[taken]
+        loss[kept], down[kept] = new[taken], direction(own.of(taken), found[taken])
+        models.passes[live] += ~again
+        step[left[momentum[left] == 0]] *= 0.5
+        back[:] = False
+        back[left] = momentum[left] > 0
+        momentum[left] = 0
+        won = live[taken & ~again]
+        momentum[won] += 1
+        step[won] *= 1.1
+        gains[won] += 1
+        before = past[won, (gains[won] + 1) % PATIENCE]
+        past[won, gains[won] % PATIENCE] = loss[won]
+        ended = (models.passes >= passes) | (step <= SMALLEST)
+        ended[won] |= (gains[won] >= PATIENCE) & (before - loss[won] < enough * loss[won])
+        live = live[~ended[live]]
 
 
-def start(item: Measured) -> np.ndarray:
+def unlikely(item: Measured) -> np.ndarray:
+    """Cells of a pair that are believed empty (`sparse.py`)."""
+    return believed_empty(item.counts, float(np.max(item.deviation)))
+
+
+def start(item: Measured, empty: np.ndarray) -> np.ndarray:
     """Of a column its shares; of a pair what its counts show beyond independence.
 
     A pair's cell that does not stand out from its noise starts with next to nothing: most cells of strongly dependent columns
@@ -119,36 +159,16 @@ def start(item: Measured) -> np.ndarray:
     kept = np.maximum(item.counts - noise * (item.counts.ndim > 1), 0.0) + SLIVER * noise
     if kept.ndim == 1:
         return np.asarray(np.log(kept))
-    kept[believed_empty(item.counts, float(noise.max()))] = NOTHING
+    kept[empty] = NOTHING
     margins = [kept.sum(axis=axis, keepdims=True) for axis in range(kept.ndim)]
     return np.asarray(np.log(kept) + np.log(kept.sum()) - sum(np.log(one) for one in margins))
 
 
-def misfit(measured: Sequence[Measured], beliefs: Beliefs) -> float:
-    """L."""
-    off = [(mu - item.counts) / item.deviation for item, mu in zip(measured, beliefs.found, strict=True)]
-    return 0.5 * sum(float((one * one).sum()) for one in off)
-
-
-def slope(measured: Sequence[Measured], beliefs: Beliefs) -> list[np.ndarray]:
-    """The gradient of L with respect to the marginals."""
-    return [(mu - item.counts) / np.square(item.deviation) for item, mu in zip(measured, beliefs.found, strict=True)]
-
-
-def proportional(measured: Sequence[Measured], beliefs: Beliefs) -> list[np.ndarray]:
-    """What every cell has too much, as a part of itself where it stands out from the noise."""
-    return [
-        (mu - item.counts) * mu / np.square(mu + item.deviation)
-        for item, mu in zip(measured, beliefs.found, strict=True)
-    ]
-
-
-def settled(item: Measured, total: float) -> np.ndarray:
-    """Counts of a pair without negative entries and without rows in cells that are believed empty (`sparse.py`)."""
-    empty = believed_empty(item.counts, float(np.max(item.deviation)))
+def settled(item: Measured, total: float, empty: np.ndarray) -> np.ndarray:
+    """Counts of a pair without negative entries and without rows in cells that are believed empty."""
     found = np.zeros(item.counts.shape)
     if item.possible is not None:
-        empty |= item.possible == 0.0
+        empty = empty | (item.possible == 0.0)
     found[~empty] = projected(item.counts[~empty], total)
     return found
 

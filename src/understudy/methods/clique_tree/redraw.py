@@ -13,7 +13,7 @@ the sampling variance of their rows: `chance` is 0, and nothing is taken off the
 combined. What chance there is makes intervals a little wider than they have to be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +21,9 @@ import numpy as np
 from understudy.artifact import Model as Artifact
 from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
-from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.descent import Measured, descend, descend_all
 from understudy.methods.clique_tree.targets import targets_of
-from understudy.methods.clique_tree.tree import CliqueTree, Link
+from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
@@ -31,6 +31,7 @@ from understudy.released import fitted_tables
 
 PASSES = 600  # of the descent that finds mu(y) again, at most
 COPY_PASSES = 150  # of a copy
+AT_ONCE = 1 << 18  # cells of the models that are fitted together: what is in use stays in the cache
 NEXT_TO_NOTHING = 2e-3  # of the mean: what `assemble` leaves to a category that is believed empty, and a little more
 
 
@@ -137,9 +138,18 @@ class Redrawn:
         """Rows are drawn evenly, see above: next to none of their sampling variance shows between copies."""
         return 0.0
 
-    def copy(self, random: np.random.Generator) -> Artifact:
-        """The model that could have been fitted."""
-        beliefs = descend(self.tree, self.could(random), COPY_PASSES)
+    def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:
+        """Models that could have been fitted, some at once; each has randomness of its own."""
+        at_once = max(AT_ONCE // self.tree.graph.cells, 1)
+        for first in range(0, count, at_once):
+            own = random.spawn(min(at_once, count - first))
+            for beliefs, chance in zip(
+                descend_all(self.tree, [self.could(one) for one in own], COPY_PASSES), own, strict=True
+            ):
+                yield self.copy(beliefs, chance)
+
+    def copy(self, beliefs: Beliefs, random: np.random.Generator) -> Artifact:
+        """The model with these marginals."""
         fresh = conditionals(self.tree, beliefs)
         fresh["inner"] = self.within_cells(beliefs.found, random)
         fresh["share"] = targets_of(self.tree, beliefs, self.could_beside(random)).share

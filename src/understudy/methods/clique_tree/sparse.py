@@ -31,9 +31,8 @@ def believed_empty(counts: np.ndarray, deviation: float) -> np.ndarray:
     off = (counts.ravel()[:, None] - expected.ravel()[:, None] * GRID) / deviation
     likelihood = np.exp(-0.5 * np.minimum(off**2 - (off**2).min(axis=1, keepdims=True), 1400.0))
     weight = np.full(len(GRID), 1.0 / len(GRID))
-    for _ in range(TURNS):
-        share = likelihood * weight
-        weight = (share / share.sum(axis=1, keepdims=True)).mean(axis=0)
+    for _ in range(TURNS):  # the mean over cells of each one's shares
+        weight = weight * ((1.0 / (likelihood @ weight)) @ likelihood) / len(likelihood)
     share = likelihood * weight
     nothing = share[:, GRID <= NEXT_TO_NOTHING].sum(axis=1) / share.sum(axis=1)
     return np.asarray((nothing > SURE).reshape(counts.shape) & (counts < STANDS_OUT * deviation))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.methods.clique_tree.descent import Measured, settled
+from understudy.methods.clique_tree.descent import Measured, settled, unlikely
 from understudy.methods.clique_tree.refine import Targets
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, summed
 
@@ -40,7 +40,7 @@ def raked(item: Measured, margins: Sequence[np.ndarray]) -> np.ndarray:
     """Noisy counts of a pair without negative entries and with these margins."""
     total = float(margins[0].sum())
     expected = np.outer(*margins) / total
-    found = settled(item, total) + SLIVER * float(np.max(item.deviation)) * expected / expected.max()
+    found = settled(item, total, unlikely(item)) + SLIVER * float(np.max(item.deviation)) * expected / expected.max()
     found *= 1.0 if item.possible is None else item.possible
     for _ in range(RAKES):
         for axis, margin in enumerate(margins):

@@ -13,10 +13,16 @@ them.
 Arithmetic is in double precision and not in logarithms: only the measured tables, which are small, go through exp, and the
 large arrays of cliques are multiplied and added up. exp(theta) is kept between e^-60 and 1 and messages have largest entry
 1, so that nothing underflows before a clique has ten tables at their smallest.
+
+**Several models at once.** Copies of a model (`redraw.py`) have the same tree and other log-potentials. Most cliques are small, and
+a pass over them is mostly the way from one to the next; so a pass takes any number of models, which are the first axis of all
+arrays. The tables of a model stand one after the other in one row of numbers.
 """
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +47,14 @@ class Beliefs(NamedTuple):
     mus: dict[int, np.ndarray]
 
 
+class Several(NamedTuple):
+    """The same of several models, which are the first axis; the tables of a model one after the other."""
+
+    found: np.ndarray
+    log_z: np.ndarray
+    mus: dict[int, np.ndarray]
+
+
 class CliqueTree:
     """The graph of some tables, and one pass of messages over it."""
 
@@ -51,7 +65,10 @@ class CliqueTree:
         self.fixed: dict[int, list[np.ndarray]] = {node: [] for node in self.graph.order}
         for link in links:
             home = self._home(link.nodes)
-            self.fixed[home].append(align(link.possible, link.nodes, self.graph.scope[home]))
+            self.fixed[home].append(align(link.possible, link.nodes, self.graph.scope[home])[None])
+        ends = np.cumsum([0, *(math.prod(self.graph.shape(nodes)) for nodes in self.tables)])
+        self.places = [slice(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+        self.width = int(ends[-1])
 
     def _home(self, nodes: Clique) -> int:
         """The smallest clique that holds these nodes."""
@@ -59,64 +76,138 @@ class CliqueTree:
         fitting = [v for v in graph.order if set(nodes) <= set(graph.scope[v])]
         return min(fitting, key=lambda v: graph.weigh(v, graph.later[v]))
 
+    @cached_property
+    def _up(self) -> dict[int, "View"]:
+        """How a node's message is seen in the clique above."""
+        graph = self.graph
+        return {v: View.of(graph.later[v], graph.scope[up], graph.sizes) for v, up in graph.above.items()}
+
+    @cached_property
+    def _down(self) -> dict[int, "Sum"]:
+        """How a node's separator is summed from the clique above."""
+        graph = self.graph
+        return {v: Sum.of(graph.scope[up], graph.later[v], graph.sizes) for v, up in graph.above.items()}
+
+    @cached_property
+    def _tables(self) -> list[tuple["View", "Sum"]]:
+        """How every table is seen in its clique, and summed from it."""
+        graph = self.graph
+        return [
+            (View.of(nodes, graph.scope[home], graph.sizes), Sum.of(graph.scope[home], nodes, graph.sizes))
+            for nodes, home in zip(self.tables, self.homes, strict=True)
+        ]
+
     def run(self, theta: Sequence[np.ndarray]) -> Beliefs:
         """Marginals of the model with these log-potentials."""
-        graph, scope = self.graph, self.graph.scope
+        return self.beliefs(self.run_all(self.flat(theta)[None]), 0)
+
+    def flat(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """The tables of a model one after the other."""
+        return np.concatenate([np.zeros(0), *(np.broadcast_to(one, self.graph.shape(nodes)).ravel()
+                                              for one, nodes in zip(tables, self.tables, strict=True))])
+
+    def beliefs(self, several: Several, number: int) -> Beliefs:
+        """Of one of them."""
+        found = [
+            several.found[number, place].reshape(self.graph.shape(nodes))
+            for nodes, place in zip(self.tables, self.places, strict=True)
+        ]
+        mus = {node: mu[number] for node, mu in several.mus.items()}
+        return Beliefs(found, float(several.log_z[number]), mus)
+
+    def run_all(self, theta: np.ndarray) -> Several:
+        """Marginals of several models, one in each row of log-potentials."""
+        graph, models = self.graph, len(theta)
         parts = {node: list(fixed) for node, fixed in self.fixed.items()}
-        log_z = 0.0
-        for nodes, home, values in zip(self.tables, self.homes, theta, strict=True):
-            top = float(values.max())
+        log_z = np.zeros(models)
+        for home, place, (view, _) in zip(self.homes, self.places, self._tables, strict=True):
+            values = theta[:, place]
+            top = values.max(axis=1)
             log_z += top
-            factor = np.exp(np.maximum(values - top, LEAST))
-            parts[home].append(align(factor, nodes, scope[home]))
+            parts[home].append(view(np.exp(np.maximum(values - top[:, None], LEAST))))
         joints: dict[int, np.ndarray] = {}
         sums: dict[int, np.ndarray] = {}
         for node in graph.order:
-            joint = product(parts.pop(node), graph.shape(scope[node]))
+            joint = product(parts.pop(node), (models, *graph.shape(graph.scope[node])))
             joints[node], mass = joint, joint @ np.ones(joint.shape[-1])
             sums[node] = mass
-            top = float(mass.max())
-            log_z += math.log(top)
+            top = mass.reshape(models, -1).max(axis=1)
+            log_z += np.log(top)
             if graph.later[node]:
-                up = graph.above[node]
-                parts[up].append(align(mass / top, graph.later[node], scope[up]))
+                parts[graph.above[node]].append(self._up[node](mass.reshape(models, -1) / top[:, None]))
         mus: dict[int, np.ndarray] = {}
         for node in reversed(graph.order):
-            joint = joints.pop(node)
-            if not graph.later[node]:
-                joint *= self.total / sums[node]
-            else:
-                up = graph.above[node]
-                held = summed(mus[up], scope[up], graph.later[node])
-                joint *= np.divide(held, sums[node], out=np.zeros_like(held), where=sums[node] > 0.0)[..., None]
+            joint, mass = joints.pop(node), sums.pop(node)
+            held = self._down[node](mus[graph.above[node]]) if graph.later[node] else np.full(models, self.total)
+            joint *= np.divide(held, mass, out=np.zeros_like(mass), where=mass > 0.0)[..., None]
             mus[node] = joint
-        found = [summed(mus[home], scope[home], nodes) for nodes, home in zip(self.tables, self.homes, strict=True)]
-        return Beliefs(found, log_z, mus)
+        found = np.empty((models, self.width))
+        for home, place, (_, onto) in zip(self.homes, self.places, self._tables, strict=True):
+            found[:, place] = onto(mus[home]).reshape(models, -1)
+        return Several(found, log_z, mus)
 
 
 def product(parts: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     """All factors multiplied, small ones first among themselves."""
-    if not parts:
-        return np.ones(shape)
-    parts = sorted(parts, key=lambda part: part.size)
-    joint = parts[0]
-    for part in parts[1:]:
+    joint = np.ones(())
+    for part in sorted(parts, key=lambda part: part.size):
         joint = joint * part
-    return np.ascontiguousarray(np.broadcast_to(joint, shape)) if joint.shape != shape else joint.copy()
+    return joint if joint.shape == shape and len(parts) > 1 else np.array(np.broadcast_to(joint, shape))
+
+
+class View(NamedTuple):
+    """Tables over some nodes seen as tables over a clique that holds them: axes moved, others of length 1."""
+
+    before: tuple[int, ...]
+    axes: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scope: Clique, wider: Clique, sizes: Sequence[int]) -> "View":
+        moved = [scope.index(node) for node in wider if node in scope]
+        after = tuple(sizes[node] if node in scope else 1 for node in wider)
+        return cls(tuple(sizes[node] for node in scope), (0, *(place + 1 for place in moved)), after)
+
+    def __call__(self, tables: np.ndarray) -> np.ndarray:
+        """Of several models."""
+        models = len(tables)
+        return tables.reshape(models, *self.before).transpose(self.axes).reshape(models, *self.after)
+
+
+class Sum(NamedTuple):
+    """Tables of a clique added up over what is not in `onto`: neighbouring axes at once, the last by a product."""
+
+    steps: tuple[tuple[int, int, int], ...]  # cells before, on and after the axes that are added up
+    kept: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scope: Clique, onto: Clique, sizes: Sequence[int]) -> "Sum":
+        runs = [(held, list(nodes)) for held, nodes in groupby(scope, key=lambda node: node in onto)]
+        steps, after = [], 1
+        for place, (held, nodes) in reversed(list(enumerate(runs))):
+            own = math.prod(sizes[node] for node in nodes)
+            if held:
+                after *= own
+            else:
+                steps.append((math.prod(sizes[node] for _, ahead in runs[:place] for node in ahead), own, after))
+        kept = [node for node in scope if node in onto]
+        return cls(tuple(steps), tuple(sizes[node] for node in kept), (0, *(kept.index(node) + 1 for node in onto)))
+
+    def __call__(self, tables: np.ndarray) -> np.ndarray:
+        """Of several models."""
+        models = len(tables)
+        for before, own, after in self.steps:
+            if after == 1:
+                tables = tables.reshape(models * before, own) @ np.ones(own)
+            elif before == 1:
+                tables = np.ones(own) @ tables.reshape(models, own, after)
+            else:
+                tables = tables.reshape(models * before, own, after).sum(axis=1)
+        return tables.reshape(models, *self.kept).transpose(self.axes)
 
 
 def summed(array: np.ndarray, scope: Clique, onto: Clique) -> np.ndarray:
-    """Added up over the nodes that are not in `onto`; axes in the order of `onto`. One axis at a time, the last by a product."""
-    kept = list(scope)
-    for node in [n for n in scope if n not in onto][::-1]:
-        axis = kept.index(node)
-        before, own, after = math.prod(array.shape[:axis]), array.shape[axis], math.prod(array.shape[axis + 1 :])
-        rest = array.shape[:axis] + array.shape[axis + 1 :]
-        if after == 1:
-            array = (array.reshape(before, own) @ np.ones(own)).reshape(rest)
-        elif before == 1:
-            array = (np.ones(own) @ array.reshape(own, after)).reshape(rest)
-        else:
-            array = array.reshape(before, own, after).sum(axis=1).reshape(rest)
-        kept.pop(axis)
-    return array.transpose([kept.index(node) for node in onto])
+    """One table added up over the nodes that are not in `onto`; axes in the order of `onto`."""
+    sizes = dict(zip(scope, array.shape, strict=True))
+    return Sum.of(scope, onto, [sizes.get(node, 1) for node in range(max(scope) + 1)])(array[None])[0]

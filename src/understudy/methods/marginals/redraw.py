@@ -15,7 +15,7 @@ Within a cell that holds several outcomes their counts are redrawn in the same w
 Where numeric columns were cut, and which pairs were counted, stays as it was: a copy answers what this release could have
 been, not what another choice of questions would have found."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,10 @@ class RedrawnColumns:
     def chance(self, rows: int) -> float:
         """Rows are drawn one by one: their sampling variance shows between copies."""
         return 1.0
+
+    def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:
+        """Models that could have been fitted."""
+        return (self.copy(random) for _ in range(count))
 
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""
@@ -79,6 +83,10 @@ class Redrawn:
     def chance(self, rows: int) -> float:
         """Rows are drawn one by one: their sampling variance shows between copies."""
         return 1.0
+
+    def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:
+        """Models that could have been fitted."""
+        return (self.copy(random) for _ in range(count))
 
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""

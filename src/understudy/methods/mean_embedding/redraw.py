@@ -20,7 +20,7 @@ therefore widened by 1.96 deviations of the noise on a class sum (`MomentResolut
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +77,10 @@ class Redrawn:
     def chance(self, rows: int) -> float:
         """How much of the sampling variance of so many rows shows between copies."""
         return 1.0 + rows / self.rows
+
+    def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:
+        """Models that could have been fitted."""
+        return (self.copy(random) for _ in range(count))
 
     def copy(self, random: np.random.Generator) -> Artifact:
         """The model that could have been fitted."""
