@@ -210,8 +210,8 @@ class Model:
         return found
 
     def redraw_source(self) -> Any:
-        """What draws such models, if the method can: `copies(count, random)`; `chance(rows)`, how much of the sampling variance of so many
-        rows shows between copies; and `resolution`: how finely it sees a column."""
+        """What draws such models, if the method can: `copies(count, random)`; `chance(rows)`, how much of the sampling variance
+        of so many rows shows between copies; and `resolution`: how finely it sees a column."""
         redraw = method(self.method).redrawn
         if not redraw:
             raise UsageError(

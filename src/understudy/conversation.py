@@ -36,7 +36,7 @@ class Generator(Protocol):
         """The state after an answer, and figures to look at."""
         ...
 
-    def sampler(self, state: State) -> dict[str, Array]:
+    def sampler(self, state: State) -> Mapping[str, Array | np.ndarray]:
         """The part of the state that the artifact keeps: what `sample` needs, by name."""
         ...
 

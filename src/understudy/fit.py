@@ -359,7 +359,9 @@ def fold_in(key: Array, done: int) -> Array:
 
 
 def first_state(generator: Generator, key: PRNGKeyArray, hints: object) -> State:
-    """Where the generator starts: initial weights, and what was released."""
+    """Where the generator starts: initial weights, and what was released. What draws with NumPy compiles nothing."""
+    if hasattr(generator, "columns") or hasattr(generator, "encoded"):
+        return generator.init(key, as_arrays(hints))
     return strongly_typed(jax.jit(generator.init)(key, as_arrays(hints)))
 
 

@@ -1,14 +1,13 @@
 """Rows fitted to counts beside the tree: the pair arrives, what the tree holds stays, and few rows are left alone."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from understudy.methods.clique_tree import refine
 from understudy.methods.clique_tree.assemble import hanging
 from understudy.methods.clique_tree.descent import Measured, projected
 from understudy.methods.clique_tree.pairs import averaged
-from understudy.methods.clique_tree.refine import Cuts, Sorted, Targets, refine
+from understudy.methods.clique_tree.refine import Cuts, Fitted, Targets, paired
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.clique_tree.targets import raked, targets_of
 from understudy.methods.clique_tree.tree import CliqueTree
@@ -20,42 +19,65 @@ DEPENDENT = np.eye(CELLS) * 0.15 + 0.1 / CELLS  # shares of a pair that the tree
 
 def distance(cells, a, b, shares):
     counts = np.zeros((CELLS, CELLS))
-    np.add.at(counts, (np.asarray(cells)[a], np.asarray(cells)[b]), 1.0)
+    np.add.at(counts, (cells[:, a], cells[:, b]), 1.0)
     return float(np.abs(counts / counts.sum() - shares).sum()) / 2.0
 
 
-def test_rows_take_on_a_pair_that_the_tree_does_not_hold():
-    """A chain 1 - 2 - 3: nodes 1 and 3 can be exchanged among rows that agree in node 2."""
+def chain():
+    """1 - 2 - 3: nodes 1 and 3 can be exchanged among rows that agree in node 2."""
+    cuts = Cuts(np.asarray([[2], [2]]), np.ones((2, 1), int), np.asarray([[0, 1, 0, 0], [0, 0, 0, 1]]))
+    targets = Targets(*(np.asarray([one]) for one in (1, 3, CELLS, 0)), DEPENDENT.ravel(), np.zeros(16))
+    return Fitted(cuts, targets)
+
+
+@pytest.mark.parametrize("rows", [ROWS, ROWS + 1])
+def test_rows_take_on_a_pair_that_the_tree_does_not_hold(rows):
     rng = np.random.default_rng(0)
-    begin = jnp.asarray(np.r_[np.zeros((1, ROWS), int), rng.integers(0, CELLS, (3, ROWS))], jnp.int32)
-    cuts = Cuts(jnp.asarray([[2], [2]]), jnp.ones((2, 1), jnp.int32), jnp.asarray([[0, 1, 0, 0], [0, 0, 0, 1]]))
-    targets = Targets(*(jnp.asarray([one]) for one in (1, 3, CELLS, 0)), jnp.asarray(DEPENDENT.ravel()), jnp.zeros(16))
-    found = refine(begin, cuts, targets, jax.random.key(0))
+    begin = np.c_[np.zeros((rows, 1), int), rng.integers(0, CELLS, (rows, 3))].astype(np.int32)
+    before = begin.copy()
+    found = chain().refine(begin, np.random.default_rng(0))
+    np.testing.assert_array_equal(begin, before)
     assert distance(begin, 1, 3, DEPENDENT) > 0.4 and distance(found, 1, 3, DEPENDENT) < 0.03
-    for kept in ((0, 1), (1, 2), (2, 3)):  # all that the chain holds, to the row
-        np.testing.assert_array_equal(
-            *(np.bincount(np.asarray(x[kept[0]] * CELLS + x[kept[1]])) for x in (begin, found))
-        )
+    for a, b in ((0, 1), (1, 2), (2, 3)):  # all that the chain holds, to the row
+        np.testing.assert_array_equal(*(np.bincount(x[:, a] * CELLS + x[:, b]) for x in (begin, found)))
+    np.testing.assert_array_equal(begin[:, 2], found[:, 2])  # the separator stays in its row
+
+
+def test_the_loss_is_followed_to_the_last_exchange(monkeypatch):
+    """Slopes are changed exchange by exchange; after all of them they are those of the counts."""
+    held = {}
+
+    def kept(cut, weight, slope, pairs, some):
+        held["slope"], held["weight"] = slope, weight
+        return exchanged(cut, weight, slope, pairs, some)
+
+    exchanged = refine.exchanged
+    monkeypatch.setattr(refine, "exchanged", kept)
+    rng, fitted = np.random.default_rng(3), chain()
+    found = fitted.refine(rng.integers(0, CELLS, (ROWS, 4)).astype(np.int32), rng)
+    off = fitted.targets.counts(found) - DEPENDENT.ravel() * ROWS
+    np.testing.assert_allclose(held["slope"][:-1], 2.0 * held["weight"][:-1] * off, atol=1e-9)
+    assert held["slope"][-1] == 0.0
 
 
 def test_partners_agree_in_their_separator():
-    given = jnp.asarray(np.random.default_rng(1).integers(0, 5, 101))
-    rows = Sorted(jnp.stack([given, jnp.arange(101)], axis=1), jnp.arange(101))
-    found, agree = rows.paired(given, words(jax.random.key(1), 1)[0])
-    np.testing.assert_array_equal(found.cells[:, 1], found.row)  # whole rows move
-    assert sorted(found.row.tolist()) == list(range(101)) and int(agree.sum()) >= 45
-    np.testing.assert_array_equal(found.cells[:100:2, 0] == found.cells[1:100:2, 0], agree)
+    given = np.random.default_rng(1).integers(0, 5, 101)
+    rows = np.stack([given, np.arange(101)], axis=1)
+    cells, row, agree = paired(rows, np.arange(101), given, words(np.random.default_rng(1), 1)[0])
+    np.testing.assert_array_equal(cells[:, 1], row)  # whole rows move
+    assert sorted(row.tolist()) == list(range(101)) and int(agree.sum()) >= 45
+    np.testing.assert_array_equal(cells[:100:2, 0] == cells[1:100:2, 0], agree)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 1000, 65_536])
 def test_an_order_groups_equals_and_is_another_one_each_time(rows):
-    given = jnp.asarray(np.random.default_rng(2).integers(0, 7, rows))
-    one, two = (np.asarray(shuffled(given, chance)) for chance in words(jax.random.key(2), 2))
+    given = np.random.default_rng(2).integers(0, 7, rows)
+    one, two = (shuffled(given, chance) for chance in words(np.random.default_rng(2), 2))
     for order in (one, two):
         assert sorted(order.tolist()) == list(range(rows))
-        assert (np.diff(np.asarray(given)[order]) >= 0).all()
+        assert (np.diff(given[order]) >= 0).all()
     if rows >= 1000:  # places of the same rows in two orders within a group: as good as unrelated
-        ranks = [np.argsort(order)[np.asarray(given) == 3] for order in (one, two)]
+        ranks = [np.argsort(order)[given == 3] for order in (one, two)]
         assert abs(np.corrcoef(*ranks)[0, 1]) < 5.0 / np.sqrt(rows / 7) and (one != two).mean() > 0.9
 
 

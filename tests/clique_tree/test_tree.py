@@ -2,13 +2,11 @@
 
 import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from understudy.measure.cells import Grouping, Node
-from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.descent import Measured, descend, descend_all
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
@@ -48,6 +46,23 @@ def test_the_descent_finds_consistent_counts():
     measured = [Measured(nodes, joint.sum(axis=tuple(n for n in range(5) if n not in nodes)), 5.0) for nodes in tables]
     found = descend(CliqueTree(SIZES, tables, [], 1000.0), measured, 800)
     assert max(np.abs(mu - item.counts).max() for mu, item in zip(found.found, measured, strict=True)) < 2.0
+
+
+def test_models_fitted_together_are_those_fitted_alone():
+    """To what rounding leaves: sums of one table and of several may be added up in another order."""
+    rng, tables = np.random.default_rng(6), GRAPHS["triple"]
+    each = [
+        [Measured(nodes, rng.gamma(0.5, 100.0, [SIZES[n] for n in nodes]), 5.0) for nodes in tables[1:]]
+        for _ in range(4)
+    ]
+    tree = CliqueTree(SIZES, tables[1:], [], 1000.0)
+    together = list(descend_all(tree, each, 60))
+    for counts, found in zip(each, together, strict=True):
+        alone = descend(tree, counts, 60)
+        for one, two in zip(alone.found, found.found, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-6)
+        for node in alone.mus:
+            np.testing.assert_allclose(alone.mus[node], found.mus[node], rtol=1e-6)
 
 
 def test_a_fine_level_lies_within_its_coarse_one():
@@ -127,12 +142,20 @@ def test_a_tree_keeps_to_its_cells():
 
 def test_draws_have_the_right_shares_with_little_chance():
     """2,000 rows of each of two parents: every count within 2 of its expectation, where independent draws stray by 20."""
-    table = jnp.asarray([0.1, 0.4, 1.0, 0.7, 0.9, 1.0])
-    given = jnp.asarray(np.random.default_rng(5).permutation(np.repeat([0, 1], 2000)))
-    uniform = evenly(given, words(jax.random.key(0), 1, more=1)[0])
-    cell = np.asarray(search(table, given * 3, 3, uniform, 3))
+    table = np.asarray([0.1, 0.4, 1.0, 0.7, 0.9, 1.0])
+    given = np.random.default_rng(5).permutation(np.repeat([0, 1], 2000))
+    uniform = evenly(given, words(np.random.default_rng(0), 1, more=1)[0])
+    cell = search(table, given * 3, 3, uniform, 3)
     for parent, shares in enumerate(([0.1, 0.3, 0.6], [0.7, 0.2, 0.1])):
-        counts = np.bincount(cell[np.asarray(given) == parent], minlength=3)
+        counts = np.bincount(cell[given == parent], minlength=3)
         assert np.abs(counts - 2000.0 * np.asarray(shares)).max() <= 3.0
-    order = np.argsort(np.asarray(uniform))
+    order = np.argsort(uniform)
     assert abs(np.corrcoef(np.arange(4000), order)[0, 1]) < 0.1  # nothing is left of the order of rows
+
+
+def test_a_search_finds_every_cell_and_never_passes_the_last():
+    for width in (1, 2, 3, 8, 9):
+        table = np.arange(1, width + 1) / width
+        uniform = (np.arange(width) + 0.5) / width
+        found = search(np.r_[0.5, table], np.ones(width, int), width, uniform, width)
+        np.testing.assert_array_equal(found, np.arange(width))

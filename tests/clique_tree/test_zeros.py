@@ -113,7 +113,7 @@ def test_copies_keep_the_zeros(schema):
     model = fit(schema)
     redrawn = Redrawn(model)
     assert (redrawn.sides[0].column, redrawn.sides[0].cells) == (0, 2)
-    assert breaks(redrawn.copy(np.random.default_rng(0))) == 0.0
+    assert breaks(next(redrawn.copies(1, np.random.default_rng(0)))) == 0.0
 
 
 def test_counts_of_impossible_cells_move_nothing(schema):

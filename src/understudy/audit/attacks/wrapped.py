@@ -1,8 +1,10 @@
 """A generator around another one: all that it does not say otherwise is done by the inner one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from understudy.conversation import Answer, Generator, Hints, Info, Query, State
@@ -26,7 +28,7 @@ class Wrapped:
         """As the generator inside."""
         return self.inner.update(state, query, answer, key)
 
-    def sampler(self, state: State) -> dict[str, Array]:
+    def sampler(self, state: State) -> Mapping[str, Array | np.ndarray]:
         """As the generator inside."""
         return self.inner.sampler(state)
 

@@ -12,20 +12,18 @@ of probability p about n p times, within one or two, and not n p +- sqrt(n p). A
 Tables are cumulative and lie one after the other in flat arrays; a draw is a binary search.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import PRNGKeyArray
 
-from understudy.methods.clique_tree.refine import LEAST, Cuts, Targets, refine
+from understudy.methods.clique_tree.refine import LEAST, Cuts, Fitted, Targets
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.nn.copula import Params, mismatch
+from understudy.schema.drawn import Drawn
 
 GOLDEN = 2654435769  # 2^32 / golden ratio, odd: i GOLDEN mod 2^32 spreads evenly for every run of i
 
@@ -79,23 +77,21 @@ class CliqueTreeGenerator:
     entries: int  # of `table`
     cells: int  # of all columns together
     outcomes: int
-    widest: int  # cells of a column, and outcomes of a cell, at most
     tables: int  # that rows are fitted to
     wanted: int  # cells of all of them
 
     @classmethod
     def of(cls, network: Network, codec: Any) -> "CliqueTreeGenerator":
         """The generator of a network of released counts."""
-        widest = max(int(np.max(network.width, initial=1)), int(np.max(network.length, initial=1)))
         sizes = *network.parents.shape, len(network.table), len(network.start), len(network.inner)
         steps, parents, entries, cells, outcomes = sizes
         wanted = len(network.left), len(network.share)
-        return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, widest, *wanted)
+        return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, *wanted)
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
         """Nothing is learned beyond the released tables."""
-        whole = {name: jnp.asarray(getattr(hints, name)).astype(jnp.int32) for name in INTEGERS}
-        return Network(*(jnp.asarray(value, jnp.float32) for value in hints))._replace(**whole)
+        whole = {name: np.asarray(getattr(hints, name)).astype(np.int32) for name in INTEGERS}
+        return Network(*(np.asarray(value, np.float32) for value in hints))._replace(**whole)
 
     def query(self, state: Network, key: PRNGKeyArray) -> Params:
         """Nothing is asked in rounds."""
@@ -104,50 +100,12 @@ class CliqueTreeGenerator:
     def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
         return state, {}
 
-    def sampler(self, state: Network) -> Params:
+    def sampler(self, state: Network) -> dict[str, np.ndarray]:
         return dict(state._asdict())
 
-    def sample(self, sampler: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
-        net, rows, count = Network(**sampler), classes.shape[0], self.steps
-        if count == 0:
-            return jnp.zeros((rows, 0))
-        begin = jnp.zeros((count + 1, rows), jnp.int32).at[0].set(classes.astype(jnp.int32))
-        key_cells, key_refine, key_outcomes, key_inside = jax.random.split(key, 4)
-        cells = self.draw(net, begin, key_cells)
-        if self.tables and rows >= LEAST:
-            cells = refine(cells, Cuts(net.parents, net.strides, net.below), net.targets, key_refine)
-
-        first = net.first[jnp.argsort(net.order)][net.column - 1]
-
-        def outcome(carry: None, column: Any) -> tuple[None, Array]:
-            node, first, own = column
-            start = net.start[first + cells[node]]
-            length = net.length[first + cells[node]]
-            return carry, start + search(net.inner, start, length, evenly(cells[node], own), self.widest)
-
-        chance = words(key_outcomes, len(set(self.nodes)), more=1)
-        _, places = jax.lax.scan(outcome, None, (net.column, first, chance))
-        shown = places[np.asarray(self.nodes) - 1].T
-        row: Array = (net.code[shown] == np.asarray(self.codes)[None, :]).astype(jnp.float32)
-        numeric = np.flatnonzero(np.asarray(self.codes) == VALUE)
-        if len(numeric) == 0:
-            return jnp.asarray(row)
-        inside = jax.random.uniform(key_inside, (rows, len(numeric)))
-        row = row.at[:, numeric].set(net.base[shown[:, numeric]] + inside * net.span[shown[:, numeric]])
-        return row
-
-    def draw(self, net: Network, cells: Int[Array, "nodes rows"], key: PRNGKeyArray) -> Int[Array, "nodes rows"]:
-        """Cells of all nodes given those of the class, with little chance."""
-
-        def step(cells: Array, now: Any) -> tuple[Array, None]:
-            node, parents, strides, offset, width, own = now
-            given = (strides[:, None] * cells[parents]).sum(axis=0)
-            uniform = evenly(given, own)
-            return cells.at[node].set(search(net.table, offset + given * width, width, uniform, self.widest)), None
-
-        steps = (net.order, net.parents, net.strides, net.offset, net.width, words(key, self.steps, more=1))
-        found, _ = jax.lax.scan(step, cells, steps)
-        return found
+    def columns(self, sampler: Mapping[str, Any]) -> "Tables":
+        """What draws rows, column by column."""
+        return Tables(self, Network(**{name: np.asarray(value) for name, value in sampler.items()}))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -155,8 +113,9 @@ class CliqueTreeGenerator:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Any) -> "CliqueTreeGenerator":
-        """The way back from `to_dict`."""
-        return cls(*coordinates(codec), **settings)
+        """The way back from `to_dict`. Models of older versions say more."""
+        known = {field.name for field in fields(cls)}
+        return cls(*coordinates(codec), **{name: value for name, value in settings.items() if name in known})
 
     def mismatch(self, weights: Mapping[str, Any]) -> str:
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("order", "offset", "width", "first"), (self.steps,))
@@ -171,25 +130,90 @@ class CliqueTreeGenerator:
         return mismatch(weights, shapes | {"table": (self.entries,)})
 
 
-def evenly(given: Int[Array, " rows"], chance: UInt32[Array, " words"]) -> Float[Array, " rows"]:
+class Tables:
+    """The network, ready to be drawn from."""
+
+    def __init__(self, generator: CliqueTreeGenerator, net: Network) -> None:
+        nodes, codes = np.asarray(generator.nodes), np.asarray(generator.codes)
+        self.net, self.fitted = net, Fitted(Cuts(net.parents, net.strides, net.below), net.targets)
+        self.steps = [
+            Step(int(node), tuple((int(p), int(n)) for p, n in zip(parents, strides, strict=True) if n), offset, width)
+            for node, parents, strides, offset, width in zip(
+                net.order, net.parents, net.strides, net.offset.tolist(), net.width.tolist(), strict=True
+            )
+        ]
+        first, width = (dict(zip(net.order.tolist(), part.tolist(), strict=True)) for part in (net.first, net.width))
+        self.shown = []
+        for number, node in enumerate(net.column.tolist(), 1):
+            own, at = codes[nodes == number], slice(first[node], first[node] + width[node])
+            gap = int((own >= 0).sum()) if (own == VALUE).any() else None
+            self.shown.append(Shown(node, net.start[at], net.length[at], gap))
+
+    def __call__(self, classes: np.ndarray, random: np.random.Generator) -> list[Drawn]:
+        """Rows of these classes."""
+        if not self.steps:
+            return []
+        cells = self.cells(classes, random)
+        if len(classes) >= LEAST:
+            cells = self.fitted.refine(cells, random)
+        chance = words(random, len(self.shown), more=1)
+        return [self._column(one, cells[:, one.node], own, random) for one, own in zip(self.shown, chance, strict=True)]
+
+    def cells(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Cells of all nodes given those of the class, with little chance: [rows, nodes]."""
+        cells = np.zeros((len(self.steps) + 1, len(classes)), np.int32)
+        cells[0] = classes
+        for step, own in zip(self.steps, words(random, len(self.steps), more=1), strict=True):
+            given = np.zeros(len(classes), np.int32)
+            for parent, stride in step.parents:
+                given += stride * cells[parent]
+            start = step.offset + given * step.width
+            cells[step.node] = search(self.net.table, start, step.width, evenly(given, own), step.width)
+        return np.ascontiguousarray(cells.T)
+
+    def _column(self, one: "Shown", cell: np.ndarray, chance: np.ndarray, random: np.random.Generator) -> Drawn:
+        start, length = one.start.take(cell), one.length.take(cell)
+        place = start + search(self.net.inner, start, length, evenly(cell, chance), int(one.length.max()))
+        code = self.net.code.take(place).astype(np.int32)
+        if one.gap is None:
+            return Drawn(code)
+        inside = random.random(len(cell), dtype=np.float32)
+        value = self.net.base.take(place) + inside * self.net.span.take(place)
+        return Drawn(np.where(code < one.gap, code, -1).astype(np.int32) if one.gap else None, value)
+
+
+class Step(NamedTuple):
+    """How one node is drawn."""
+
+    node: int
+    parents: tuple[tuple[int, int], ...]  # nodes and strides
+    offset: int
+    width: int
+
+
+class Shown(NamedTuple):
+    """How one column is shown: its node, the outcomes of every cell, and how many of them are no numbers (None: categories)."""
+
+    node: int
+    start: np.ndarray
+    length: np.ndarray
+    gap: int | None
+
+
+def evenly(given: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Uniform numbers that are spread evenly among rows with the same `given`; the last word of chance is their shift."""
-    rows = given.shape[0]
-    steps = jnp.arange(rows, dtype=jnp.uint32) * jnp.uint32(GOLDEN) + chance[-1]
-    return jnp.zeros(rows).at[shuffled(given, chance)].set((steps >> 8).astype(jnp.float32) * jnp.float32(2.0**-24))
+    steps = np.arange(len(given), dtype=np.uint32) * GOLDEN + chance[-1]
+    found = np.empty(len(given), np.float32)
+    found[shuffled(given, chance)] = (steps >> 8).astype(np.float32) * np.float32(2.0**-24)
+    return found
 
 
-def search(
-    table: Float[Array, " entries"],
-    start: Int[Array, " rows"],
-    length: Any,
-    uniform: Float[Array, " rows"],
-    widest: int,
-) -> Int[Array, " rows"]:
+def search(table: np.ndarray, start: np.ndarray, length: Any, uniform: np.ndarray, widest: int) -> np.ndarray:
     """How many of the `length` rising entries from `start` a uniform number has passed; the last is 1 and is never passed."""
-    low = jnp.zeros_like(start)
-    high = jnp.broadcast_to(length - 1, start.shape)
-    for _ in range(math.ceil(math.log2(max(widest, 2)))):
+    low = np.zeros_like(start)
+    high = np.broadcast_to(np.asarray(length - 1, start.dtype), start.shape)
+    for _ in range((widest - 1).bit_length()):
         middle = (low + high) // 2
-        passed = uniform >= table[start + middle]
-        low, high = jnp.where(passed, middle + 1, low), jnp.where(passed, high, middle)
+        passed = uniform >= table.take(start + middle)
+        low, high = np.where(passed, middle + 1, low), np.where(passed, high, middle)
     return low

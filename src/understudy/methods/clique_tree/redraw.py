@@ -13,6 +13,7 @@ the sampling variance of their rows: `chance` is 0, and nothing is taken off the
 combined. What chance there is makes intervals a little wider than they have to be.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -21,15 +22,14 @@ import numpy as np
 from understudy.artifact import Model as Artifact
 from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
-from understudy.methods.clique_tree.descent import Measured, descend, descend_all
+from understudy.methods.clique_tree.descent import Measured, descend_all
 from understudy.methods.clique_tree.targets import targets_of
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link
+from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link, summed
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
 from understudy.released import fitted_tables
 
-PASSES = 600  # of the descent that finds mu(y) again, at most
 COPY_PASSES = 150  # of a copy
 AT_ONCE = 1 << 18  # cells of the models that are fitted together: what is in use stays in the cache
 NEXT_TO_NOTHING = 2e-3  # of the mean: what `assemble` leaves to a category that is believed empty, and a little more
@@ -92,6 +92,21 @@ class Cells:
     def _lengths(self, node: int) -> list[int]:
         return [cell.stop - cell.start for cell in self.outcomes(node)]
 
+    def marginals(self, tree: CliqueTree, classes: Sequence[float]) -> list[np.ndarray]:
+        """mu(y): what the tables that rows are drawn from say about the counts."""
+        graph, table = tree.graph, np.asarray(self.weights["table"], float)
+        prior = np.asarray(classes, float)
+        mus = {0: tree.total * prior / prior.sum()}
+        for node, at in zip(self.weights["order"].tolist(), self.weights["offset"].tolist(), strict=True):
+            shape, later = graph.shape(graph.scope[node]), graph.later[node]
+            sums = table[at : at + math.prod(shape)].reshape(shape)
+            up = graph.above.get(node, 0)
+            held = summed(mus[up], graph.scope[up], later)
+            mus[node] = held[..., None] * np.diff(sums, axis=-1, prepend=0.0)
+        return [
+            summed(mus[home], graph.scope[home], nodes) for nodes, home in zip(tree.tables, tree.homes, strict=True)
+        ]
+
     def shares(self, cell: slice) -> np.ndarray:
         """Probabilities of a cell's outcomes."""
         return np.diff(np.asarray(self.weights["inner"][cell], float), prepend=0.0)
@@ -110,7 +125,7 @@ class Redrawn:
         tables, settings = [item.nodes for item in self.known], fitted.plan.parameters["settings"]
         impossible = self.zeros.links(self.sides, tables, self.cells.links, int(settings["model_cells"]))
         self.tree = CliqueTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
-        self.best = descend(self.tree, [self.zeros.without(item, self.sides) for item in self.known], PASSES).found
+        self.best = self.cells.marginals(self.tree, fitted.class_counts)
         self.resolution = TreeResolution(fitted, self.cells)
 
     def could(self, random: np.random.Generator) -> list[Measured]:

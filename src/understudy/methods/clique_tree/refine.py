@@ -14,21 +14,16 @@ All of it is post-processing of released counts. Few rows are not refined (`LEAS
 about them.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
+import numpy as np
 
 from understudy.methods.clique_tree.shuffle import shuffled, words
 
 LEAST = 1000  # rows
 BLOCKS = 128  # of exchanges in a sweep; those of one block are judged at once, by the counts before any of them
 SWEEPS = 4  # per cut
-CHUNK = 8  # tables that are looked at together
-
-Cells = Int[Array, "nodes rows"]
+PIECE = 1 << 19  # cells of tables that are looked up at a time: what is in use stays in the cache
 
 
 class Targets(NamedTuple):
@@ -41,9 +36,12 @@ class Targets(NamedTuple):
     share: Any  # [cells] believed share of the rows
     spread: Any  # [cells] deviation of its noise
 
-    def places(self, cells: Cells) -> Int[Array, "tables rows"]:
-        """The cell of every row in every table."""
-        return jnp.asarray(self.begin[:, None] + cells[self.left] * self.stride[:, None] + cells[self.right])
+    def counts(self, cells: np.ndarray) -> np.ndarray:
+        """Rows in the cells of all tables."""
+        found = np.zeros(len(self.share))
+        for left, right, stride, begin in zip(*(part.tolist() for part in self[:4]), strict=True):
+            found += np.bincount(begin + cells[:, left] * stride + cells[:, right], minlength=len(found))
+        return found
 
 
 class Cuts(NamedTuple):
@@ -54,119 +52,104 @@ class Cuts(NamedTuple):
     below: Any  # [cuts, nodes] 1: is exchanged
 
 
-class Across(NamedTuple):
-    """The tables that a cut goes through, first of all tables: an exchange leaves the others as they are."""
+class Cut(NamedTuple):
+    """One of them, and the tables that it goes through: an exchange leaves the others as they are."""
 
-    used: Any  # [tables] whether the cut goes through it
-    below: Any  # its node below the cut
-    above: Any  # and the other one
-    step_below: Any  # from one cell of that node to the next
-    step_above: Any
-    begin: Any
+    separator: tuple[tuple[int, int], ...]  # nodes and strides
+    under: np.ndarray  # nodes that are exchanged
+    below: np.ndarray  # [tables] the table's node below the cut
+    above: np.ndarray  # and the other one
+    step_below: np.ndarray  # from one cell of that node to the next
+    step_above: np.ndarray
+    begin: np.ndarray
 
     @classmethod
-    def of(cls, below: Int[Array, " nodes"], targets: Targets) -> "Across":
-        """Tables in chunks; the last one is filled up."""
-        left, right = below[targets.left] > 0, below[targets.right] > 0
-        order = jnp.argsort(left == right)
-        one = jnp.ones_like(targets.stride)
-        found = cls(
-            left != right,
-            jnp.where(left, targets.left, targets.right),
-            jnp.where(left, targets.right, targets.left),
-            jnp.where(left, targets.stride, one),
-            jnp.where(left, one, targets.stride),
+    def of(cls, parents: np.ndarray, strides: np.ndarray, under: np.ndarray, targets: Targets) -> "Cut":
+        """A cut above these nodes."""
+        left, right = under[targets.left] > 0, under[targets.right] > 0
+        one = np.ones_like(targets.stride)
+        found = (
+            np.where(left, targets.left, targets.right),
+            np.where(left, targets.right, targets.left),
+            np.where(left, targets.stride, one),
+            np.where(left, one, targets.stride),
             targets.begin,
         )
-        return cls(*(jnp.pad(part[order], (0, -len(order) % CHUNK)) for part in found))
+        separator = tuple((int(p), int(n)) for p, n in zip(parents, strides, strict=True) if n)
+        return cls(separator, np.flatnonzero(under), *(part[left != right].astype(np.int32) for part in found))
 
-    def chunk(self, number: Int[Array, ""]) -> "Across":
-        """The tables of one chunk."""
-        return Across(*(jax.lax.dynamic_slice_in_dim(part, number * CHUNK, CHUNK) for part in self))
+    def given(self, cells: np.ndarray) -> np.ndarray:
+        """One number for the cells of the separator, in every row."""
+        found = np.zeros(len(cells), np.int32)
+        for node, stride in self.separator:
+            found += stride * cells[:, node]
+        return found
 
-    def places(self, one: Array, two: Array) -> tuple[Array, Array, Array]:
-        """Cells of two rows as they are and after an exchange, [2, pairs, tables], and whether anything changes."""
-        a_one, a_two = (self.step_below[None] * row[:, self.below] + self.begin[None] for row in (one, two))
-        b_one, b_two = (self.step_above[None] * row[:, self.above] for row in (one, two))
-        moves = self.used[None] & (a_one != a_two) & (b_one != b_two)
-        return jnp.stack([a_one + b_one, a_two + b_two]), jnp.stack([a_two + b_one, a_one + b_two]), moves
-
-
-def refine(cells: Cells, cuts: Cuts, targets: Targets, key: PRNGKeyArray) -> Cells:
-    """The same cells in every clique of the tree, exchanged between rows so that the targets are met."""
-    rows = cells.shape[1]
-    wanted = targets.share * rows
-    weight = 1.0 / (wanted + (targets.spread * rows) ** 2 + 1.0)
-    counts = jnp.zeros_like(wanted).at[targets.places(cells)].add(1.0)
-    slope = (
-        2.0 * weight * (counts - wanted)
-    )  # one row more in a cell changes L by weight + slope, one less by weight - slope
-
-    def sweep(now: Sorted, slope: Array, cut: Cuts, own: UInt32[Array, " words"]) -> tuple[Sorted, Array]:
-        now, agree = now.paired((cut.strides[None, :] * now.cells[:, cut.parents]).sum(axis=1), own)
-        one, two = now.cells[0 : 2 * len(agree) : 2], now.cells[1 : 2 * len(agree) : 2]
-        judged = partial(exchange, Across.of(cut.below, targets), weight)
-        slope, taken = jax.lax.scan(judged, slope, (blocks(one), blocks(two), blocks(agree)))
-        moved = taken.ravel()[: len(agree), None] & (cut.below > 0)[None]
-        both = jnp.stack([jnp.where(moved, two, one), jnp.where(moved, one, two)], axis=1)
-        return now.with_pairs(both.reshape(-1, both.shape[2])), slope
-
-    def step(carry: tuple[Sorted, Array], now: tuple[Cuts, Array]) -> tuple[tuple[Sorted, Array], None]:
-        through = (now[0].below[targets.left] != now[0].below[targets.right]).any()
-        return jax.lax.cond(through, lambda: sweep(*carry, *now), lambda: carry), None
-
-    number = cuts.below.shape[0]
-    chance = words(key, SWEEPS * number, more=1)
-    order = jnp.argsort(chance[:, -1]) % number
-    each = Cuts(*(part[order] for part in cuts))
-    begin = Sorted(cells.T, jnp.arange(rows, dtype=jnp.int32))
-    (found, _), _ = jax.lax.scan(step, (begin, slope), (each, chance))
-    return jnp.zeros_like(found.cells).at[found.row].set(found.cells).T
+    def places(self, pairs: np.ndarray, nowhere: int) -> np.ndarray:
+        """For pairs of rows [pairs, 2, nodes] the cells that gain a row by an exchange, then those that lose one, in all tables;
+        `nowhere` where nothing changes: [pairs, 4 tables]."""
+        one, two = pairs[:, 0], pairs[:, 1]
+        a_one, a_two = (self.step_below * row.take(self.below, axis=1) + self.begin for row in (one, two))
+        b_one, b_two = (self.step_above * row.take(self.above, axis=1) for row in (one, two))
+        found = np.stack([a_two + b_one, a_one + b_two, a_one + b_one, a_two + b_two], axis=1)
+        same = (a_one == a_two) | (b_one == b_two)
+        found[np.broadcast_to(same[:, None], found.shape)] = nowhere
+        return found.reshape(len(pairs), -1)
 
 
-class Sorted(NamedTuple):
-    """Rows in an order of their own, whole rows one after the other; `row` is where each belongs."""
+class Fitted:
+    """Where rows may be exchanged, and what for."""
 
-    cells: Int[Array, "rows nodes"]
-    row: Int[Array, " rows"]
+    def __init__(self, cuts: Cuts, targets: Targets) -> None:
+        every = [Cut.of(*cut, targets) for cut in zip(*cuts, strict=True)] if len(targets.left) else []
+        self.cuts, self.targets = [cut for cut in every if len(cut.below)], targets
 
-    def paired(
-        self, given: Int[Array, " rows"], chance: UInt32[Array, " words"]
-    ) -> tuple["Sorted", Bool[Array, " pairs"]]:
-        """Rows with the same separator next to each other, at random among them; whether the two of each pair agree in it."""
-        at = shuffled(given, chance)
-        pairs = given[at[: len(at) // 2 * 2]].reshape(-1, 2)
-        return Sorted(self.cells[at], self.row[at]), pairs[:, 0] == pairs[:, 1]
-
-    def with_pairs(self, cells: Int[Array, "paired nodes"]) -> "Sorted":
-        """These cells in the first rows; a last row without partner stays."""
-        return self._replace(cells=jnp.concatenate([cells, self.cells[len(cells) :]]))
-
-
-def exchange(
-    across: Across, weight: Array, slope: Array, pairs: tuple[Array, Array, Array]
-) -> tuple[Array, Bool[Array, " pairs"]]:
-    """Which of a block's pairs exchange what is below the cut, and the slopes after that."""
-    one, two, agree = pairs
-    chunks = -(-across.used.sum() // CHUNK)
-
-    def judged(chunk: Array, change: Array) -> Array:
-        old, new, moves = across.chunk(chunk).places(one, two)
-        each = (slope[new] + weight[new] - slope[old] + weight[old]).sum(axis=0)
-        return jnp.asarray(change + jnp.where(moves, each, 0.0).sum(axis=1))
-
-    taken = (jax.lax.fori_loop(0, chunks, judged, jnp.zeros(agree.shape)) < 0.0) & agree
-
-    def moved(chunk: Array, slope: Array) -> Array:
-        old, new, moves = across.chunk(chunk).places(one, two)
-        by = jnp.where(moves & taken[:, None], 2.0, 0.0)[None]
-        return jnp.asarray(slope.at[old].add(-by * weight[old]).at[new].add(by * weight[new]))
-
-    return jax.lax.fori_loop(0, chunks, moved, slope), taken
+    def refine(self, cells: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """The same cells in every clique of the tree, exchanged between rows so that the targets are met: [rows, nodes]."""
+        rows, sweeps = len(cells), SWEEPS * len(self.cuts)
+        wanted = np.asarray(self.targets.share, float) * rows
+        weight = 1.0 / (wanted + (np.asarray(self.targets.spread, float) * rows) ** 2 + 1.0)
+        slope = 2.0 * weight * (self.targets.counts(cells) - wanted)
+        # one row more in a cell changes L by weight + slope, one less by weight - slope; the last cell is nowhere
+        weight, slope = np.append(weight, 0.0), np.append(slope, 0.0)
+        row, each = np.arange(rows), random.permutation(np.arange(sweeps)) // SWEEPS
+        for number, chance in zip(each.tolist(), words(random, sweeps), strict=True):
+            cut = self.cuts[number]
+            cells, row, agree = paired(cells, row, cut.given(cells), chance)
+            pairs = cells[: 2 * len(agree)].reshape(len(agree), 2, -1)  # a view
+            taken = exchanged(cut, weight, slope, pairs, np.flatnonzero(agree))
+            one, two = (pairs[taken[:, None], place, cut.under] for place in (0, 1))
+            pairs[taken[:, None], 0, cut.under], pairs[taken[:, None], 1, cut.under] = two, one
+        found = np.empty_like(cells)
+        found[row] = cells
+        return found
 
 
-def blocks(pairs: Array) -> Array:
-    """In blocks; what the last ones lack is filled up with pairs that do not agree."""
-    size = max(-(-len(pairs) // BLOCKS), 1)
-    full = jnp.pad(pairs, ((0, -len(pairs) % size), *[(0, 0)] * (pairs.ndim - 1)))
-    return full.reshape(-1, size, *pairs.shape[1:])
+def paired(
+    cells: np.ndarray, row: np.ndarray, given: np.ndarray, chance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole rows with the same separator next to each other, at random among them; whether the two of each pair agree in it."""
+    at = shuffled(given, chance)
+    pairs = given[at[: len(at) // 2 * 2]].reshape(-1, 2)
+    return cells.take(at, axis=0), row[at], pairs[:, 0] == pairs[:, 1]
+
+
+def exchanged(cut: Cut, weight: np.ndarray, slope: np.ndarray, pairs: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Which of some pairs exchange what is below the cut, block by block; `slope` is changed in place."""
+    tables = len(cut.below)
+    block = max(-(-len(some) // BLOCKS), 1)
+    piece = block * max(PIECE // (4 * tables * block), 1)
+    sign = np.repeat([1.0, -1.0], 2 * tables)
+    found = []
+    for first in range(0, len(some), piece):
+        own = some[first : first + piece]
+        places = cut.places(pairs[own], len(slope) - 1)
+        heavy = weight.take(places)
+        least, moved = heavy.sum(axis=1), heavy * (2.0 * sign)
+        for at in range(0, len(own), block):
+            now = slice(at, at + block)
+            better = least[now] + slope.take(places[now]) @ sign < 0.0
+            if better.any():
+                np.add.at(slope, places[now][better], moved[now][better])
+                found.append(own[now][better])
+    return np.concatenate([np.zeros(0, int), *found])

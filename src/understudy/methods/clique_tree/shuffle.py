@@ -6,43 +6,35 @@ which row stands where:
     x -> d T(c T(a x + b))  modulo 2^w,      a, c, d odd,      T(x) = x xor (x >> s), its own inverse for 2 s >= w
 
 Every step can be undone. What of the first number does not fit into 32 - w bits is cut off: rows that differ there may then
-stand among each other, which costs evenness and nothing else. The four words a to d are all the chance that an order takes, so
-that a program draws them for all orders at once: every call of a random generator costs a third of a second to compile.
+stand among each other, which costs evenness and nothing else. The four words a to d are all the chance that an order takes.
 """
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray, UInt32
+import numpy as np
 
 WORDS = 4  # that make one order
+MODULUS = 1 << 32
 
 
-def words(key: PRNGKeyArray, orders: int, more: int = 0) -> UInt32[Array, "orders words"]:
-    """The chance of some orders, and of `more` besides."""
-    return jax.random.bits(key, (orders, WORDS + more), jnp.uint32)
+def words(random: np.random.Generator, orders: int, more: int = 0) -> np.ndarray:
+    """The chance of some orders, and of `more` besides: [orders, words]."""
+    return random.integers(0, MODULUS, (orders, WORDS + more), dtype=np.uint32)
 
 
-def shuffled(given: Int[Array, " rows"], chance: UInt32[Array, " words"]) -> Int[Array, " rows"]:
+def shuffled(given: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """An order in which equal `given` stand together, at random among them."""
-    rows = given.shape[0]
+    rows = len(given)
     bits = max((rows - 1).bit_length(), 1)
-    mask, half = jnp.uint32(2**bits - 1), -(-bits // 2)
-    a, b, c, d = chance[:WORDS] | jnp.asarray([1, 0, 1, 1], jnp.uint32)
+    mask, half = (1 << bits) - 1, -(-bits // 2)
+    a, b, c, d = (int(word) for word in chance[:WORDS])
+    a, c, d = a | 1, c | 1, d | 1
 
-    def folded(x: Array) -> Array:
-        return jnp.asarray(x ^ (x >> half))
+    def folded(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x ^ (x >> half))
 
-    x = folded((jnp.arange(rows, dtype=jnp.uint32) * a + b) & mask)
+    x = folded((np.arange(rows, dtype=np.uint32) * a + b) & mask)
     x = (folded((x * c) & mask) * d) & mask
-    ordered = jnp.sort((given.astype(jnp.uint32) << bits) | x)
-    x = folded((ordered * inverse(d)) & mask)
-    x = (folded((x * inverse(c)) & mask) - b) * inverse(a)
-    return jnp.asarray(x & mask, jnp.int32)
-
-
-def inverse(odd: UInt32[Array, ""]) -> UInt32[Array, ""]:
-    """Modulo 2^32: an odd number is its own inverse in three bits, and every step doubles the bits that are right."""
-    found = odd
-    for _ in range(4):
-        found = found * (2 - odd * found)
-    return jnp.asarray(found)
+    x |= given.astype(np.uint32) << bits
+    x.sort()
+    x = folded((x * pow(d, -1, MODULUS)) & mask)
+    x = (folded((x * pow(c, -1, MODULUS)) & mask) - b) * pow(a, -1, MODULUS)
+    return np.asarray(x & mask, np.int64)

@@ -14,9 +14,9 @@ Arithmetic is in double precision and not in logarithms: only the measured table
 large arrays of cliques are multiplied and added up. exp(theta) is kept between e^-60 and 1 and messages have largest entry
 1, so that nothing underflows before a clique has ten tables at their smallest.
 
-**Several models at once.** Copies of a model (`redraw.py`) have the same tree and other log-potentials. Most cliques are small, and
-a pass over them is mostly the way from one to the next; so a pass takes any number of models, which are the first axis of all
-arrays. The tables of a model stand one after the other in one row of numbers.
+**Several models at once.** Copies of a model (`redraw.py`) have the same tree and other log-potentials. Most cliques are small,
+and a pass over them is mostly the way from one to the next; so a pass takes any number of models, which are the first axis of
+all arrays. The tables of a model stand one after the other in one row of numbers.
 """
 
 import math
@@ -103,8 +103,15 @@ class CliqueTree:
 
     def flat(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         """The tables of a model one after the other."""
-        return np.concatenate([np.zeros(0), *(np.broadcast_to(one, self.graph.shape(nodes)).ravel()
-                                              for one, nodes in zip(tables, self.tables, strict=True))])
+        return np.concatenate(
+            [
+                np.zeros(0),
+                *(
+                    np.broadcast_to(one, self.graph.shape(nodes)).ravel()
+                    for one, nodes in zip(tables, self.tables, strict=True)
+                ),
+            ]
+        )
 
     def beliefs(self, several: Several, number: int) -> Beliefs:
         """Of one of them."""
@@ -210,4 +217,5 @@ class Sum(NamedTuple):
 def summed(array: np.ndarray, scope: Clique, onto: Clique) -> np.ndarray:
     """One table added up over the nodes that are not in `onto`; axes in the order of `onto`."""
     sizes = dict(zip(scope, array.shape, strict=True))
-    return Sum.of(scope, onto, [sizes.get(node, 1) for node in range(max(scope) + 1)])(array[None])[0]
+    every = [sizes.get(node, 1) for node in range(max(scope) + 1)]
+    return np.asarray(Sum.of(scope, onto, every)(array[None])[0])

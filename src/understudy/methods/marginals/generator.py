@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
@@ -64,8 +63,8 @@ class MarginalGenerator:
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
         """Nothing is learned beyond the released tables."""
-        whole = {name: jnp.asarray(getattr(hints, name)).astype(jnp.int32) for name in INTEGERS}
-        return Network(*(jnp.asarray(value, jnp.float32) for value in hints))._replace(**whole)
+        whole = {name: np.asarray(getattr(hints, name)).astype(np.int32) for name in INTEGERS}
+        return Network(*(np.asarray(value, np.float32) for value in hints))._replace(**whole)
 
     def query(self, state: Network, key: PRNGKeyArray) -> Params:
         """Nothing is asked in rounds."""
@@ -74,7 +73,7 @@ class MarginalGenerator:
     def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
         return state, {}
 
-    def sampler(self, state: Network) -> Params:
+    def sampler(self, state: Network) -> dict[str, np.ndarray]:
         return dict(state._asdict())
 
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 from scipy.special import ndtr
@@ -50,7 +49,7 @@ class MeanEmbeddingGenerator:
     shared: bool  # one correlation matrix for all classes
 
     def init(self, key: PRNGKeyArray, hints: Latent) -> Latent:
-        return Latent(*(jnp.asarray(value, jnp.float32) for value in hints))
+        return Latent(*(np.asarray(value, np.float32) for value in hints))
 
     def query(self, state: Latent, key: PRNGKeyArray) -> Params:
         """Nothing is asked in rounds."""
@@ -59,7 +58,7 @@ class MeanEmbeddingGenerator:
     def update(self, state: Latent, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Latent, Params]:
         return state, {}
 
-    def sampler(self, state: Latent) -> Params:
+    def sampler(self, state: Latent) -> dict[str, np.ndarray]:
         return dict(state._asdict())
 
     def encoded(
