@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from understudy.errors import UsageError
@@ -65,26 +66,36 @@ class Question:
 
     def on(self, rows: pd.DataFrame, total: float | int | None = None) -> dict[str, tuple[float, float]]:
         """Estimate and variance on one table, for every group. `total`: how many rows the counted table has."""
-        kept = pd.Series(True, index=rows.index)
+        kept = np.ones(len(rows), bool)
         for condition in self.where:
-            kept &= condition.holds(rows)
+            kept &= condition.holds(rows).to_numpy()
         if self.what == "count":
             scale = len(rows) if total is None else total
             return {name: _scaled(proportion(kept & own), scale) for name, own in self._groups(rows)}
-        return {name: self._estimate(rows[kept & own]) for name, own in self._groups(rows)}
+        values, there = self._values(rows)
+        kept &= there
+        return {name: self._estimate(values[kept & own]) for name, own in self._groups(rows)}
 
-    def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
         if self.by is None:
-            yield "", pd.Series(True, index=rows.index)
+            yield "", np.ones(len(rows), bool)
             return
-        for value in sorted(rows[self.by].dropna().unique(), key=str):
-            yield f"{self.by}={value}", (rows[self.by] == value).fillna(False).astype(bool)
+        codes, names = pd.factorize(rows[self.by])  # a missing value is in no group
+        for code in sorted(range(len(names)), key=lambda code: str(names[code])):
+            yield f"{self.by}={names[code]}", codes == code
 
-    def _estimate(self, rows: pd.DataFrame) -> tuple[float, float]:
+    def _values(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """What is averaged in every row, and whether there is something."""
+        column = rows[self.column]
+        there = column.notna().to_numpy()
         if self.value is not None:
-            return proportion(self.value.holds(rows)[rows[self.value.column].notna()])
-        own = rows[self.column].astype(float)
-        return mean(own) if self.share is None else quantile(own, self.share)
+            return self.value.holds(rows).to_numpy(), there
+        return column.astype(float).to_numpy(), there
+
+    def _estimate(self, values: np.ndarray) -> tuple[float, float]:
+        if self.value is not None:
+            return proportion(values)
+        return mean(values) if self.share is None else quantile(values, self.share)
 
 
 def _scaled(pair: tuple[float, float], scale: float | int) -> tuple[float, float]:

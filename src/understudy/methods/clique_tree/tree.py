@@ -171,6 +171,7 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, scope: Clique, wider: Clique, sizes: Sequence[int]) -> "View":
+        """Of tables over `scope` in a clique over `wider`."""
         moved = [scope.index(node) for node in wider if node in scope]
         after = tuple(sizes[node] if node in scope else 1 for node in wider)
         return cls(tuple(sizes[node] for node in scope), (0, *(place + 1 for place in moved)), after)
@@ -190,6 +191,7 @@ class Sum(NamedTuple):
 
     @classmethod
     def of(cls, scope: Clique, onto: Clique, sizes: Sequence[int]) -> "Sum":
+        """Of tables over `scope`; axes in the order of `onto`."""
         runs = [(held, list(nodes)) for held, nodes in groupby(scope, key=lambda node: node in onto)]
         steps, after = [], 1
         for place, (held, nodes) in reversed(list(enumerate(runs))):
