@@ -14,15 +14,12 @@ Repeats are appended to the file one by one, in turns over populations and epsil
 
 import argparse
 import itertools
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")  # every fit compiles a sampler of its own
 
 import numpy as np
 import pandas as pd
