@@ -42,8 +42,8 @@ import understudy as us
 from benchmarks.registry import load
 from understudy.evaluate.whole import whole_table
 from understudy.fit import fit
+from understudy.measure.shrinkage import projected
 from understudy.methods.clique_tree import method
-from understudy.methods.clique_tree.descent import projected
 from understudy.private import SeededNoise
 
 ROUGH = 1.5  # deviation, in steps, of what is added so that noise on whole numbers has a density

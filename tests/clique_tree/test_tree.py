@@ -1,15 +1,18 @@
 """The tree against brute force, levels, the forecast against simulation, and draws with little chance."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from understudy.measure.cells import Grouping, Node
+from understudy.methods.clique_tree.columns import Columns
 from understudy.methods.clique_tree.descent import Measured, descend, descend_all
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
+from understudy.methods.clique_tree.pairs import ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
 from understudy.methods.clique_tree.shuffle import words
 from understudy.methods.clique_tree.tree import CliqueTree, Link
@@ -83,6 +86,36 @@ def test_levels_are_nested(is_ordered):
     assert [one.cells for one in levels] == sorted({one.cells for one in levels})
     for coarse, fine in itertools.pairwise(levels):
         np.testing.assert_array_equal(coarsen(fine, coarse)[fine.cell], coarse.cell)
+
+
+def test_rare_codes_share_a_cell_with_their_neighbours():
+    """One common code among forty rare ones: the others in runs of the schema's order, each of which stands out."""
+    mass = np.full(41, 30.0)
+    mass[20] = 3000.0
+    finest = nested(Node("x", 0, 41, True), mass, 100.0, 16)[-1]
+    runs = np.delete(finest.cell, 20)
+    assert finest.cells == 1 + 8 and (np.diff(runs) >= 0).all() and finest.cell[20] not in runs
+    assert np.bincount(finest.cell, mass).min() > 100.0
+
+
+def test_a_wrong_marginal_is_not_dependence():
+    """Codes and a flag without dependence; the released marginal of the codes is wrong by half of the rows of one code."""
+    true, believed = np.asarray([4000.0, 3000.0, 2000.0, 1000.0]), np.asarray([2000.0, 5000.0, 2000.0, 1000.0])
+    flag = np.asarray([6000.0, 4000.0])
+    nodes = [Node("codes", 0, 4, True), Node("flag", 4, 2, True)]
+    groups = [[Grouping(np.arange(size), size)] for size in (1, 4, 2)]
+    masses = [np.asarray([1e4]), believed, flag]
+    columns = Columns(nodes, 1, 1e4, masses, [1.0, 1.0, 1.0], masses, groups, 20.0)
+    exact = {(0,): true, (1,): flag, (0, 1): np.outer(true, flag) / 1e4}
+
+    class Answers:
+        def ask(self, purpose, question):
+            pairs = zip(question.cliques, question.known, strict=True)
+            return SimpleNamespace(value=np.asarray([np.abs(exact[c] - known).sum() for c, known in pairs]))
+
+    found = ask_pairs(Answers(), columns, (1e-6, 1e-6), 1, {(1, 2): 1.0})
+    assert found.distances[1, 2] == 0.0
+    assert np.abs(exact[0, 1] - np.outer(believed, flag) / 1e4).sum() == 4000.0  # what it looks like otherwise
 
 
 def test_the_forecast_is_what_noise_does():

@@ -82,7 +82,7 @@ def test_a_column_of_few_numbers_ends_with_these_numbers() -> None:
     numbers = np.asarray([2.0, 7_383.0, 9_901.0, 14_157.0, 22_269.0]) * step
     values, node = np.repeat(numbers, [1300, 2300, 1200, 1500, 1300]), column(step=step)
     for _ in range(2):
-        node = recut(node, estimate(node, counted(node, values) + rng.normal(0.0, 60.0, node.size), 60.0), 22)
+        node = recut(node, estimate(node, counted(node, values) + rng.normal(0.0, 60.0, node.size), 60.0, 7_600.0), 22)
     base, span = node.interval()
     single, mass = span == 0.0, counted(node, values)
     assert node.size <= 200 and mass[single].sum() == len(values)
@@ -110,10 +110,19 @@ def test_cells_grow_with_rows_and_budget() -> None:
 def test_counts_are_believed_only_above_their_noise() -> None:
     node = Node("x", 0, 4, edges=np.linspace(0, 1, 5), share=np.full(4, 0.25))
     np.testing.assert_allclose(
-        estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1.0), [400, 100, 300, 200], rtol=0.01
+        estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1.0, 1_000.0), [400, 100, 300, 200], rtol=0.01
     )
-    drowned = estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1e3)
+    drowned = estimate(node, np.array([400.0, 100.0, 300.0, 200.0]), 1e3, 1_000.0)
     np.testing.assert_allclose(drowned, 250.0, atol=10.0)
+
+
+def test_categories_add_up_to_the_rows() -> None:
+    """Two hundred codes of ten rows beside one of three thousand, noise of 60: they add up. Seeded."""
+    true = np.r_[3_000.0, np.full(200, 10.0)]
+    noisy = true + np.random.default_rng(0).normal(0.0, 60.0, 201)
+    found = estimate(Node("x", 0, 201, onehot=True), noisy, 60.0, 5_000.0)
+    assert found.min() >= 0.0 and found.sum() == pytest.approx(5_000.0)
+    assert abs(found[0] - 3_000.0) < 200.0
 
 
 def test_few_values_stay_themselves_and_many_are_merged_around_the_heavy_ones() -> None:

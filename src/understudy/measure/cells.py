@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.measure.shrinkage import NEIGHBOURS, shrink
+from understudy.measure.shrinkage import NEIGHBOURS, projected, shrink
 from understudy.questions import Step
 from understudy.questions.categories import LARGEST_LIST
 from understudy.questions.row_maps import Cuts, Label, LookUp, Outcomes, joined
@@ -316,17 +316,18 @@ def graded(edges: np.ndarray) -> np.ndarray:
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------------
-def estimate(node: Node, counts: np.ndarray, noise: float) -> np.ndarray:
+def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.ndarray:
     """Rows in every outcome of a column from noisy counts: expected ones plus what stands out (`shrinkage`).
 
     Expected are the shares that a cut column's intervals were cut with, and in columns that are not cut that all
-    outcomes are as common as the median one. A cell much wider than the column's typical one has to stand out from the
-    noise: otherwise a few rows of noise would be spread over the empty range up to a far bound.
+    outcomes are as common as the median one; these add up to `rows` afterwards. A cell much wider than the
+    column's typical one has to stand out from the noise: otherwise a few rows of noise would be spread over the empty range
+    up to a far bound.
     """
     counts = np.asarray(counts, np.float64)
     if node.share is None or node.edges is None:
         usual = max(float(np.median(counts)), 0.0)
-        return np.asarray(np.maximum(usual + shrink(counts - usual, noise), 0.0))
+        return projected(usual + shrink(counts - usual, noise), rows)
     first = node.gap
     own, widths = counts[first:], np.diff(node.edges)
     expected = node.share * max(float(own.sum()), 0.0)

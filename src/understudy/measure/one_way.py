@@ -92,16 +92,16 @@ def ask_one_way(
     sigma, max_rows = plan.parameters["noise"][purpose], codec.schema.max_rows_per_unit
     tables = len(set(groups.tolist())) if pooled else len(nodes)
     spread = deviation_of(sigma, tables, max_rows, share) * math.sqrt(codec.class_count if by_class else 1)
-    nodes = cut(curator, codec, nodes, plan, interval_count(rows, spread), share=share)
+    nodes = cut(curator, codec, nodes, plan, rows, interval_count(rows, spread), share=share)
     question = count_cells(nodes, groups if pooled else single, codec, sigma, share=share, by_class=by_class)
     counts = averages(curator.ask(purpose, question).value, question, groups if pooled else single)
     overall = [part.sum(axis=0) if by_class else part for part in counts]
-    masses = [estimate(node, part, spread) for node, part in zip(nodes, overall, strict=True)]
+    masses = [estimate(node, part, spread, rows) for node, part in zip(nodes, overall, strict=True)]
     return OneWay(nodes, groups, counts, masses, spread)
 
 
 def cut(
-    curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, intervals: int, *, share: bool = False
+    curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, rows: float, intervals: int, *, share: bool = False
 ) -> list[Node]:
     """Ask twice for counts of intervals and give every numeric column that is not listed its edges."""
     wide = [number for number, node in enumerate(nodes) if node.share is not None]
@@ -114,7 +114,7 @@ def cut(
         question = count_cells(drafts, groups, codec, plan.parameters["noise"][name], share=share)
         counts = averages(curator.ask(name, question).value, question, groups)
         noise = question.deviations[0] / len(question.tables[0])
-        finer = [recut(drafts[k], estimate(drafts[k], counts[k], noise), intervals) for k in first]
+        finer = [recut(drafts[k], estimate(drafts[k], counts[k], noise, rows), intervals) for k in first]
         drafts = [
             with_edges(draft, finer[own].edges, finer[own].share) for draft, own in zip(drafts, groups, strict=True)
         ]

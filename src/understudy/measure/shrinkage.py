@@ -12,6 +12,9 @@ do. Which of the two fits is seen from the values, so there is nothing to tune: 
 expected stays as expected, a spike that nobody expected is kept, and where all values exceed their noise they are hardly
 touched.
 
+**Known totals** (`projected`). Counts of one column add up to the rows. What they exceed them by is taken off all cells alike,
+which is the nearest table that does add up; cells end at 0.
+
 **Neighbours** (`smooth`). Columns of a large group in the schema's order are often neighbours: samples of a signal, pixels,
 bands of a spectrum. Noise is independent, so what neighbours share is signal. With signal covariance r rho^|i - j|, r and
 rho from the values themselves, the best linear estimate is K (K + v I)^-1 x.
@@ -60,6 +63,14 @@ def shrink_alone(values: Array, error: Any) -> Array:
     are optimistic.
     """
     return np.asarray(values * np.maximum(0.0, 1.0 - 2.0 * np.square(error) / np.maximum(np.square(values), 1e-12)))
+
+
+def projected(counts: np.ndarray, total: float) -> np.ndarray:
+    """The nearest table without negative entries that adds up to `total`: max(counts - t, 0)."""
+    falling = np.sort(counts.ravel())[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
+    t = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(counts - t, 0.0))
 
 
 def smooth(values: Array, variance: float, group: Array) -> Array:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from understudy.measure.shrinkage import projected
 from understudy.methods.clique_tree.sparse import believed_empty
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
 from understudy.methods.marginals.junction import Clique
@@ -171,11 +172,3 @@ def settled(item: Measured, total: float, empty: np.ndarray) -> np.ndarray:
         empty = empty | (item.possible == 0.0)
     found[~empty] = projected(item.counts[~empty], total)
     return found
-
-
-def projected(counts: np.ndarray, total: float) -> np.ndarray:
-    """The nearest table without negative entries that adds up to `total`: max(counts - t, 0)."""
-    falling = np.sort(counts.ravel())[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
-    t = excess[np.flatnonzero(falling > excess)[-1]]
-    return np.asarray(np.maximum(counts - t, 0.0))

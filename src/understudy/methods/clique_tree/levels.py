@@ -1,12 +1,13 @@
 """Nested cells of a column: every level joins cells of the finer one.
 
     ordered outcomes     the two neighbours that hold fewest rows together are joined, again and again
-    categories           the common ones keep a cell of their own, the rest share one
+    categories           the common ones keep a cell of their own, runs of the others share one
 
 A pair of columns is counted at the level that its rows and its noise allow. In the model a column is one node for each level
 that some count uses, each linked to the next finer one.
 """
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -57,19 +58,36 @@ class Neighbours:
 
 
 class Common:
-    """Common categories and the rest."""
+    """Common categories, and runs of the others in the order of the schema.
+
+    Codes of industries, diagnoses or regions are listed next to their kin, so a run of rare ones says more than one cell for all
+    of them would. A run stands out from the noise as a common category does.
+    """
 
     def __init__(self, mass: np.ndarray, noise: float) -> None:
         self.order = np.argsort(-mass, kind="stable")
-        self.size = len(mass)
-        self.common = int((mass > noise).sum()) if self.size > 2 else self.size
+        self.mass = mass
+        self.common = int((mass > noise).sum()) if len(mass) > 2 else len(mass)
+        rest = float(mass[self.order[self.common :]].sum())
+        self.runs = 1 << max(int(math.log2(max(rest / max(noise, 1e-9), 1.0))), 0)  # as many as would stand out
+        rare = np.where(np.isin(np.arange(len(mass)), self.order[: self.common]), 0.0, mass)
+        passed = (np.cumsum(rare) - 0.5 * rare) / max(rest, 1e-9)
+        self.place = np.minimum(
+            (passed * self.runs).astype(int), self.runs - 1
+        )  # the run of every category, if it is rare
 
     def __call__(self, cells: int) -> Grouping:
-        kept = self.common if self.common == self.size or self.common < cells else cells - 1
-        kept = min(kept, self.size if self.size <= cells else cells - 1)
-        cell = np.full(self.size, kept)
+        size = len(self.mass)
+        if self.common == size <= cells:
+            return Grouping(np.arange(size), size)
+        runs = self.runs
+        while runs > 1 and runs > cells // 2:
+            runs //= 2
+        kept = min(self.common, cells - runs)
+        cell = kept + self.place * runs // self.runs
         cell[np.sort(self.order[:kept])] = np.arange(kept)
-        return Grouping(cell, kept + (kept < self.size))
+        _, cell = np.unique(cell, return_inverse=True)
+        return Grouping(cell, int(cell.max()) + 1)
 
 
 def coarsen(fine: Grouping, coarse: Grouping) -> np.ndarray:

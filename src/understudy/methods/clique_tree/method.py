@@ -2,7 +2,7 @@
 
     column cells 1, 2     where to cut numeric columns
     one-way marginals     noisy counts of every column's outcomes
-    pair distances        L1 distances of all pairs from independent columns, in one noisy vector
+    pair distances        L1 distances of all columns and pairs from what is known of them, in one noisy vector
     pair levels           what coarser cells would lose of the farthest pairs, in another
     clique counts         noisy counts of every column and of the chosen pairs, all in one answer
 
@@ -215,7 +215,7 @@ def ask_counts(
         number = one.keys[0][0]
         both, spread = averaged(columns.counts[number], columns.noise[number], np.asarray(part, float), deviation)
         tables.append((((number, None),), both, spread))
-        masses[number] = both if number == 0 else estimate(columns.nodes[number - 1], both, spread)
+        masses[number] = both if number == 0 else estimate(columns.nodes[number - 1], both, spread, columns.rows)
         measured.append(of_column(layout, number, both, masses[number], spread))
     return columns._replace(masses=masses), measured, tables
 

@@ -3,7 +3,8 @@
 Two columns at their finest levels hold n_c rows in a cell; e_c is what independent columns with the released marginals would
 hold. Two noisy vectors (`understudy.questions.distances`):
 
-    pair distances    ||n - e||_1 for every pair: what is wrong if the pair is not counted
+    pair distances    ||n - e||_1 for every pair: what is wrong if the pair is not counted;
+                      and for every column: how wrong its released marginal is, which every pair with it shows, too
     pair levels       ||n - w n[block]||_1 for pairs that stand out, per coarser level: what is wrong if the pair is counted
                       at that level; a cell's share w of its block is that of e
 
@@ -34,7 +35,8 @@ LEVELS = "pair levels"
 CAUTION = 1.0  # deviations of noise that a distance has to exceed
 STUDIED = 2  # pairs per column whose levels are asked for, the farthest ones
 
-Level = tuple[int, int]
+Level = tuple[int, ...]
+Key = tuple[Clique, Level]  # columns, and a level of each
 
 
 def ask_pairs(
@@ -42,13 +44,24 @@ def ask_pairs(
 ) -> Pairs:
     """What two noisy vectors say about every pair of the workload `weights`."""
     levels = {pair: levels_of(columns, pair) for pair in weights}
+    alone = {((n,), (-1,)): rounded(columns.rows * columns.shares(n, -1)) for n in columns.numbers}
     finest = {(pair, own[0]): reference(columns, pair, own[0]) for pair, own in levels.items()}
-    far, noise = ask(curator, columns, DISTANCES, finest, sigmas[0], max_rows)
+    known = alone | {key: what for key, (what, _) in finest.items()}
+    released, noise = ask(curator, columns, DISTANCES, known, sigmas[0], max_rows)
+    wrong = {n: averaged(one_way_error(columns, n), released[(n,), (-1,)], noise) for n in columns.numbers}
+    far = {
+        (pair, own): released[pair, own] - math.hypot(finest[pair, own][1], *(wrong[n] for n in pair))
+        for pair, own in finest
+    }
     distances = {pair: max(value - CAUTION * noise, 0.0) for (pair, _), value in far.items()}
     farthest = sorted(far, key=lambda one: -far[one])[: STUDIED * len(columns.numbers)]
     coarser = {(pair, level): reference(columns, pair, level) for pair, _ in farthest for level in levels[pair][1:]}
     # What was announced is asked, whatever distances were released: without a coarser level one distance once more.
-    missed, spread = ask(curator, columns, LEVELS, coarser or {farthest[0]: finest[farthest[0]]}, sigmas[1], max_rows)
+    studied = coarser or {farthest[0]: finest[farthest[0]]}
+    answer, spread = ask(
+        curator, columns, LEVELS, {key: what for key, (what, _) in studied.items()}, sigmas[1], max_rows
+    )
+    missed = {key: answer[key] - chance for key, (_, chance) in studied.items()}
     found = Pairs([], distances, {})
     for pair, own in levels.items():
         whole, shares = distances[pair], [columns.shares(n, -1) for n in pair]
@@ -68,19 +81,18 @@ def ask(
     curator: Curator,
     columns: Columns,
     purpose: str,
-    asked: dict[tuple[Clique, Level], tuple[Known, float]],
+    asked: dict[Key, Known],
     sigma: float,
     max_rows: int,
-) -> tuple[dict[tuple[Clique, Level], float], float]:
-    """Noisy distances beyond chance, and the deviation of their noise."""
+) -> tuple[dict[Key, float], float]:
+    """Noisy distances, and the deviation of their noise."""
     keys = [(number, len(columns.levels[number]) - 1) for number in columns.numbers]
     place = {number: at for at, (number, _) in enumerate(keys)}
     cells, sizes = level_map(columns, [*keys])
-    cliques = tuple((place[a], place[b]) for (a, b), _ in asked)
-    known, chance = zip(*asked.values(), strict=True)
-    question = Distances(cells, sizes, cliques, known, sigma, max_rows, share=True)
+    cliques = tuple(tuple(place[n] for n in nodes) for nodes, _ in asked)
+    question = Distances(cells, sizes, cliques, tuple(asked.values()), sigma, max_rows, share=True)
     released = curator.ask(purpose, question).value
-    return dict(zip(asked, (released - np.asarray(chance)).tolist(), strict=True)), question.deviation
+    return dict(zip(asked, released.tolist(), strict=True)), question.deviation
 
 
 def averaged(guess: float, released: float, noise: float) -> float:
@@ -114,6 +126,11 @@ def levels_of(columns: Columns, pair: Clique) -> list[Level]:
     return list(dict.fromkeys((min(k, last[0]), min(k, last[1])) for k in range(max(last), -1, -1)))
 
 
+def rounded(expected: np.ndarray) -> np.ndarray:
+    """Whole numbers to compare counts with."""
+    return np.asarray(np.rint(expected), np.int64)
+
+
 def one_way_error(columns: Columns, number: int) -> float:
     """By how much the released marginal of a column is off: every pair with it is, too."""
     noise = np.asarray([max(columns.noise[number], 1e-3)])
@@ -125,8 +142,7 @@ def reference(columns: Columns, pair: Clique, level: Level) -> tuple[Known, floa
     expected = columns.rows * np.outer(*(columns.shares(number, -1) for number in pair))
     own = [columns.levels[number] for number in pair]
     if all(k == len(one) - 1 for one, k in zip(own, level, strict=True)):
-        unknown = [one_way_error(columns, number) for number in pair]
-        return np.rint(expected).astype(np.int64), math.hypot(hidden(columns, expected), *unknown)
+        return rounded(expected), hidden(columns, expected)
     rows, cols = (coarsen(one[-1], one[k]) for one, k in zip(own, level, strict=True))
     block = (rows[:, None] * (int(cols.max()) + 1) + cols[None, :]).ravel()
     _, block = np.unique(block, return_inverse=True)
