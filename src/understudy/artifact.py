@@ -193,11 +193,11 @@ class Model:
             )
         return resolve(found)(self)
 
-    def complete(self, partial: Any, *, seed: int | None = None) -> pd.DataFrame:
+    def complete(self, partial: object, *, seed: int | None = None) -> pd.DataFrame:
         """Rows of which some columns are given (a frame or a file), with all others drawn given these."""
         return to_pandas(pa.concat_tables(self.complete_arrow(partial, seed=seed)), self.codec.schema)
 
-    def complete_arrow(self, partial: Any, *, seed: int | None = None) -> Iterator[pa.Table]:
+    def complete_arrow(self, partial: object, *, seed: int | None = None) -> Iterator[pa.Table]:
         """The same block by block, as Arrow tables."""
         yield from self.conditioned().completed(given_rows(partial, self.codec.schema), self.keeper(), seed)
 

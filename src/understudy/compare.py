@@ -217,7 +217,7 @@ def charge_fits(payer: Account, estimators: Sequence[Estimator], schema: Schema,
 
 def _fit(
     estimator: Estimator,
-    data: Any,
+    data: object,
     schema: Schema,
     folder: Path,
     seed: int | None,

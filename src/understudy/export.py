@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from understudy.artifact import Model
@@ -33,7 +34,7 @@ SCHEMA = pa.schema(
 )
 
 
-def counts(model: Model) -> Any:
+def counts(model: Model) -> pd.DataFrame:
     """The released counts of a model as a pandas frame."""
     return counts_arrow(model).to_pandas()
 

@@ -131,7 +131,7 @@ def fit(
 
 def fit_alone(
     recipe: Recipe,
-    data: Any,
+    data: object,
     schema: Schema,
     progress: Callable[[dict[str, Any]], None] | None,
     store: Checkpoint | None,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import dp_accounting as dpa
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from understudy.accounting import Budget, Charge, Plan
@@ -114,7 +115,7 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """Charges without a valid price; only research presets, whose certificate is void, have any."""
         return ()
 
-    def begin(self, curator: Curator, codec: Codec, counts: Any, plan: Plan) -> Opening:
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         """Ask for what is needed once and set up the conversation."""
         raise TypeError(f"{type(self).__name__} does not say how it begins")
 

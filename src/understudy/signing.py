@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from understudy.errors import UsageError
@@ -21,7 +22,7 @@ from understudy.files import write_atomically
 FORMAT = "understudy signature 1"
 
 
-def _ed25519() -> Any:
+def _ed25519() -> tuple[ModuleType, ModuleType, type[Exception]]:
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import serialization

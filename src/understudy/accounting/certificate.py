@@ -94,7 +94,7 @@ class Certificate:
         return label.page(self.content)
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Certificate":
+    def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
         """Read what `to_dict` wrote; anything else is a UsageError."""
         try:
             if data["understudy"] != "certificate" or data["format"] != FORMAT:

@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -303,7 +304,7 @@ def charges_in(path: str | os.PathLike[str]) -> list[Charge]:
     return charges
 
 
-def entries_from_dict(data: Any) -> tuple[str, list[Charge]]:
+def entries_from_dict(data: Mapping[str, Any]) -> tuple[str, list[Charge]]:
     """Plan fingerprint and charges of a published ledger; UsageError if it is damaged."""
     try:
         if data["format"] != FORMAT:

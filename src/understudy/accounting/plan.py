@@ -132,7 +132,7 @@ class Plan:
         }
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Plan":
+    def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
         """Read what `to_dict` wrote; anything else is a UsageError."""
         try:
             if data["format"] != FORMAT:

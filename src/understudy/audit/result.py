@@ -32,7 +32,7 @@ class Bound:
     detail: str  # one sentence: threshold, rates, runs
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Bound":
+    def from_dict(cls, data: Mapping[str, Any]) -> "Bound":
         """Read what the audit file holds."""
         upper = data["upper"]
         return cls(
@@ -64,7 +64,7 @@ class Outcome:
         return next((bound for bound in self.bounds if bound.kind == kind), None)
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Outcome":
+    def from_dict(cls, data: Mapping[str, Any]) -> "Outcome":
         """Read what the audit file holds."""
         return cls(
             threat=str(data["threat"]),
@@ -105,7 +105,7 @@ class AuditResult:
         return {"format": FORMAT, **plain, "violated": self.violated}
 
     @classmethod
-    def from_dict(cls, data: Any) -> "AuditResult":
+    def from_dict(cls, data: Mapping[str, Any]) -> "AuditResult":
         """Read what `to_dict` wrote; anything else is a UsageError."""
         try:
             if data["format"] != FORMAT:

@@ -95,7 +95,7 @@ class Trace:
 
 def trace(
     method: str | Estimator,
-    data: Any,
+    data: object,
     schema: Schema,
     *,
     epsilon: float = 1.0,

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from understudy.engine.answer import FAILED, Answer, attempt
@@ -61,7 +62,7 @@ class Ray(Engine):
         require_ray()
         self._workers, self.address = workers, address
         self._home: Scratch | None = None
-        self._ray: Any = None
+        self._ray: ModuleType | None = None
 
     @property
     def workers(self) -> int:
@@ -112,15 +113,16 @@ class Ray(Engine):
         return self._home.folder
 
     def _fetched(self, reference: Any) -> Answer:
+        ray = self.start()
         try:
-            found: Answer = self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            lost = isinstance(error, self._ray.exceptions.WorkerCrashedError | self._ray.exceptions.NodeDiedError)
+            found: Answer = ray.get(reference)
+        except ray.exceptions.RayError as error:
+            lost = isinstance(error, ray.exceptions.WorkerCrashedError | ray.exceptions.NodeDiedError)
             why = f"workers died {RETRIES + 1} times over the same piece" if lost else FAILED
             raise UsageError(f"engine 'ray': {why}; look at the cluster, or use engine 'processes'") from None
         return found
 
-    def start(self) -> Any:
+    def start(self) -> ModuleType:
         """The ray module, connected."""
         if self._ray is None:
             self._ray = joined(self.address) if self.address else self._local()
@@ -137,7 +139,7 @@ class Ray(Engine):
             self._home.remove()
             self._home = None
 
-    def _local(self) -> Any:
+    def _local(self) -> ModuleType:
         """A Ray of our own: loopback, token, no dashboard, private files."""
         self._home = private_folder(None, PREFIX)
         inside = (
@@ -186,7 +188,7 @@ class Ray(Engine):
 class RaySeat(Seat):
     """One actor."""
 
-    def __init__(self, ray: Any) -> None:
+    def __init__(self, ray: ModuleType) -> None:
         self._ray = ray
         self._actor: Any = None
         self._reference: Any = None
@@ -227,7 +229,7 @@ def in_ray(work: tuple[Callable[[Any], Any], bool], number: int, task: Any) -> A
     return attempt(*work, number, task)
 
 
-def joined(address: str) -> Any:
+def joined(address: str) -> ModuleType:
     """The ray module, connected to a cluster that is there already and asks for a token."""
     if "://" in address or ":" not in address:
         raise UsageError(f"engine 'ray@{address}': give HOST:PORT of a cluster that this machine has joined")
@@ -254,7 +256,7 @@ def has_token() -> bool:
     return bool(os.environ.get(TOKEN)) or Path(named or Path.home() / ".ray" / "auth_token").is_file()
 
 
-def quiet_ray() -> Any:
+def quiet_ray() -> ModuleType:
     """The module, whose own messages are not ours to show."""
     import ray
 

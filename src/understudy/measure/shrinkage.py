@@ -23,8 +23,6 @@ rho from the values themselves, the best linear estimate is K (K + v I)^-1 x.
 stands out from that edge is kept and lowered accordingly (shrinkage of singular values; Gavish and Donoho 2017).
 """
 
-from typing import Any
-
 import numpy as np
 
 Array = np.ndarray
@@ -55,7 +53,7 @@ def shrink(values: Array, error: object) -> Array:
     return np.asarray((x * kept).reshape(np.shape(values)))
 
 
-def shrink_alone(values: Array, error: Any) -> Array:
+def shrink_alone(values: Array, error: Array | float) -> Array:
     """Each value by itself, times (1 - 2 s^2 / x^2)+: the factor of James and Stein for one value, Breiman's garrote (1995).
 
     For class deviations of small tables, where a few dozen values say too little about a prior; chosen over `shrink` on 16

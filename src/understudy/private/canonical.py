@@ -10,7 +10,6 @@ Identifiers are not kept: the unit has become a number by then.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +43,7 @@ class CanonicalRows(Rows):
         return found
 
 
-def whole_column(table: pa.Table, name: str) -> Any:
+def whole_column(table: pa.Table, name: str) -> pa.ChunkedArray:
     """A column in one piece."""
     column = table.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -15,7 +15,7 @@ import secrets
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,7 +27,7 @@ LARGEST_SCALE = 2.0**57  # noise beyond 64 times it, where 64-bit integers end, 
 
 
 @cache
-def opendp() -> Any:
+def opendp() -> SimpleNamespace:
     """The parts of OpenDP that are used, loaded when noise is first drawn: workers that add up never draw any, and its prelude
     loads polars and scikit-learn."""
     from opendp import domains, measurements, measures, metrics, mod

@@ -123,7 +123,7 @@ def at_most(rows: pa.Table, most: int) -> pa.Table:
     return rows.take(pa.array(winners(rows, most))).drop_columns([LOTTERY])
 
 
-def winners(rows: pa.Table, most: int) -> Any:
+def winners(rows: pa.Table, most: int) -> np.ndarray:
     """Places of the `most` rows of each unit with the smallest lottery numbers, sorted by unit."""
     units = rows.column(UNIT).to_numpy()
     order = np.lexsort((rows.column(LOTTERY).to_numpy(), units))
@@ -258,7 +258,7 @@ def flush(waiting: list[pa.Table], paths: list[Path], sinks: list[Any], most: in
         sinks[number][1].write_table(rows.slice(ends[number], ends[number + 1] - ends[number]))
 
 
-def opened(path: Path) -> Any:
+def opened(path: Path) -> pa.NativeFile:
     """A new file that only its owner may read."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 

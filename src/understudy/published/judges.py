@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from understudy.evaluate.classifiers import MODELS, choose
 from understudy.published.measures import Carry
@@ -138,7 +140,7 @@ def linear(of: Step, weights: np.ndarray, bias: np.ndarray, present: np.ndarray,
     return maps.Linear(of, every, offsets)
 
 
-def gaussian(model: Any, present: np.ndarray, count: int) -> Step:
+def gaussian(model: GaussianNB, present: np.ndarray, count: int) -> Step:
     """log P(class) + sum_j log N(x_j; theta, v), in x and its squares."""
     theta, v = model.theta_, model.var_
     bias = np.log(model.class_prior_) - 0.5 * (np.log(2.0 * np.pi * v) + theta**2 / v).sum(axis=1)
@@ -146,7 +148,7 @@ def gaussian(model: Any, present: np.ndarray, count: int) -> Step:
     return linear(maps.joined(maps.Places() * maps.Places(), maps.Places()), weights, bias, present, count)
 
 
-def bernoulli(model: Any, present: np.ndarray, count: int) -> Step:
+def bernoulli(model: BernoulliNB, present: np.ndarray, count: int) -> Step:
     """log P(class) + sum_j log P(x_j > 0 or not)."""
     yes = model.feature_log_prob_
     no = np.log1p(-np.exp(np.minimum(yes, -1e-12)))
@@ -184,7 +186,7 @@ def nodes_of(tree: Any, value: np.ndarray) -> maps.Tree:
     return maps.Tree(feature, tree.threshold, tree.children_left, tree.children_right, value)
 
 
-def shares(model: Any, present: np.ndarray, count: int) -> maps.Tree:
+def shares(model: DecisionTreeClassifier, present: np.ndarray, count: int) -> maps.Tree:
     """Shares of classes in every leaf."""
     own = model.tree_.value[:, 0, :]
     value = np.zeros((len(own), count))
@@ -194,7 +196,7 @@ def shares(model: Any, present: np.ndarray, count: int) -> maps.Tree:
     return nodes_of(model.tree_, value)
 
 
-def votes(model: Any, weight: float, count: int) -> maps.Tree:
+def votes(model: DecisionTreeClassifier, weight: float, count: int) -> maps.Tree:
     """A weight for the class that a leaf predicts."""
     own = model.tree_.value[:, 0, :]
     value = np.zeros((len(own), count))

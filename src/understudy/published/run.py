@@ -68,7 +68,7 @@ def plan(schema: Schema, budget: Budget) -> Plan:
 
 def publish(
     synthetic: Sequence[Any],
-    real: Any,
+    real: object,
     schema: Schema,
     *,
     epsilon: float,
@@ -150,7 +150,7 @@ def check(schema: Schema, model: Model | None) -> Schema:
     return resolved
 
 
-def candidate(name: str, source: Any, codec: Codec, models: Sequence[str] | None) -> Candidate:
+def candidate(name: str, source: object, codec: Codec, models: Sequence[str] | None) -> Candidate:
     """Encode a stand-in and let models learn from it."""
     encoded = codec.encode(source)
     if len(encoded.rows) == 0:

@@ -16,7 +16,7 @@ that carries any is refused: addresses stand in messages, tasks and records. Mes
 
 import os
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
@@ -104,7 +104,7 @@ def inside(path: str | os.PathLike[str], name: str) -> str:
     return f"{front.rstrip('/')}/{name}{mark}{query}"
 
 
-def opened(path: str | os.PathLike[str]) -> Any:
+def opened(path: str | os.PathLike[str]) -> pa.NativeFile:
     """The bytes of a file, wherever it is."""
     place = place_of(path)
     return open(place.path, "rb") if place.system is None else place.system.open_input_stream(place.path)

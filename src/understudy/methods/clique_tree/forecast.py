@@ -13,17 +13,15 @@ Rows are themselves a sample: even without any dependence the counts of a pair l
 product of their margins. A distance counts as dependence only beyond that.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import gammaln, ndtr
 
 GROUPS = 48  # of similar cells in a forecast; more change it by less than a hundredth
 
 
-def density(z: Any) -> Any:
+def density(z: np.ndarray) -> np.ndarray:
     """Of the standard normal distribution."""
-    return np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    return np.asarray(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
 
 
 def noise_errors(counts: np.ndarray, deviations: np.ndarray) -> np.ndarray:

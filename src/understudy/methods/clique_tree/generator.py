@@ -23,6 +23,7 @@ from understudy.methods.clique_tree.refine import LEAST, Cuts, Fitted, Targets
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.nn.copula import Params, mismatch
+from understudy.schema import Codec
 from understudy.schema.drawn import Drawn
 
 GOLDEN = 2654435769  # 2^32 / golden ratio, odd: i GOLDEN mod 2^32 spreads evenly for every run of i
@@ -31,28 +32,28 @@ GOLDEN = 2654435769  # 2^32 / golden ratio, odd: i GOLDEN mod 2^32 spreads evenl
 class Network(NamedTuple):
     """Released tables, post-processed. `n` nodes without the class, in the order in which they are drawn."""
 
-    column: Any  # [columns] the node that shows each column: its finest level
-    order: Any  # [n] the node drawn in each step; 0 is the class
-    parents: Any  # [n, parents]; padded with 0
-    strides: Any  # [n, parents]; padded with 0
-    offset: Any  # [n] start of that node's tables in `table`
-    width: Any  # [n] cells of that node
-    below: Any  # [n, nodes] 1 for that node and those that hang on it
-    table: Any  # cumulative probabilities of cells
-    first: Any  # [n] number of the node's first cell among all cells
-    coarser: Any  # [all cells] the cell of the same column's next coarser node that holds it; -1: there is none
-    start: Any  # [all cells] first outcome of a cell in the arrays below
-    length: Any  # [all cells] outcomes of a cell
-    inner: Any  # [all outcomes] cumulative probabilities within a cell
-    code: Any  # [all outcomes] number of the outcome in its column
-    base: Any  # [all outcomes] lower end of its interval in [0, 1]
-    span: Any  # [all outcomes] and its length
-    left: Any  # [tables] pairs that rows are fitted to (`refine.Targets`)
-    right: Any
-    stride: Any
-    begin: Any
-    share: Any
-    spread: Any
+    column: np.ndarray  # [columns] the node that shows each column: its finest level
+    order: np.ndarray  # [n] the node drawn in each step; 0 is the class
+    parents: np.ndarray  # [n, parents]; padded with 0
+    strides: np.ndarray  # [n, parents]; padded with 0
+    offset: np.ndarray  # [n] start of that node's tables in `table`
+    width: np.ndarray  # [n] cells of that node
+    below: np.ndarray  # [n, nodes] 1 for that node and those that hang on it
+    table: np.ndarray  # cumulative probabilities of cells
+    first: np.ndarray  # [n] number of the node's first cell among all cells
+    coarser: np.ndarray  # [all cells] the cell of the same column's next coarser node that holds it; -1: there is none
+    start: np.ndarray  # [all cells] first outcome of a cell in the arrays below
+    length: np.ndarray  # [all cells] outcomes of a cell
+    inner: np.ndarray  # [all outcomes] cumulative probabilities within a cell
+    code: np.ndarray  # [all outcomes] number of the outcome in its column
+    base: np.ndarray  # [all outcomes] lower end of its interval in [0, 1]
+    span: np.ndarray  # [all outcomes] and its length
+    left: np.ndarray  # [tables] pairs that rows are fitted to (`refine.Targets`)
+    right: np.ndarray
+    stride: np.ndarray
+    begin: np.ndarray
+    share: np.ndarray
+    spread: np.ndarray
 
     @property
     def targets(self) -> Targets:
@@ -81,7 +82,7 @@ class CliqueTreeGenerator:
     wanted: int  # cells of all of them
 
     @classmethod
-    def of(cls, network: Network, codec: Any) -> "CliqueTreeGenerator":
+    def of(cls, network: Network, codec: Codec) -> "CliqueTreeGenerator":
         """The generator of a network of released counts."""
         sizes = *network.parents.shape, len(network.table), len(network.start), len(network.inner)
         steps, parents, entries, cells, outcomes = sizes
@@ -112,7 +113,7 @@ class CliqueTreeGenerator:
         return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "CliqueTreeGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "CliqueTreeGenerator":
         """The way back from `to_dict`. Models of older versions say more."""
         known = {field.name for field in fields(cls)}
         return cls(*coordinates(codec), **{name: value for name, value in settings.items() if name in known})

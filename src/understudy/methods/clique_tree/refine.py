@@ -14,7 +14,7 @@ All of it is post-processing of released counts. Few rows are not refined (`LEAS
 about them.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,12 +29,12 @@ PIECE = 1 << 19  # cells of tables that are looked up at a time: what is in use 
 class Targets(NamedTuple):
     """Tables of pairs that rows are fitted to, one after the other in flat arrays."""
 
-    left: Any  # [tables] first node
-    right: Any  # [tables] second node
-    stride: Any  # [tables] cells of the second node
-    begin: Any  # [tables] first cell
-    share: Any  # [cells] believed share of the rows
-    spread: Any  # [cells] deviation of its noise
+    left: np.ndarray  # [tables] first node
+    right: np.ndarray  # [tables] second node
+    stride: np.ndarray  # [tables] cells of the second node
+    begin: np.ndarray  # [tables] first cell
+    share: np.ndarray  # [cells] believed share of the rows
+    spread: np.ndarray  # [cells] deviation of its noise
 
     def counts(self, cells: np.ndarray) -> np.ndarray:
         """Rows in the cells of all tables."""
@@ -47,9 +47,9 @@ class Targets(NamedTuple):
 class Cuts(NamedTuple):
     """Where the tree can be cut: separators as in `generator.Network`, and which nodes lie below."""
 
-    parents: Any  # [cuts, parents]
-    strides: Any  # [cuts, parents]
-    below: Any  # [cuts, nodes] 1: is exchanged
+    parents: np.ndarray  # [cuts, parents]
+    strides: np.ndarray  # [cuts, parents]
+    below: np.ndarray  # [cuts, nodes] 1: is exchanged
 
 
 class Cut(NamedTuple):

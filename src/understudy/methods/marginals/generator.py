@@ -20,6 +20,7 @@ from jaxtyping import PRNGKeyArray
 
 from understudy.methods.marginals.alias import Alias, alias
 from understudy.nn.copula import Params, mismatch
+from understudy.schema import Codec
 from understudy.schema.drawn import Drawn
 
 VALUE = -1  # code of a coordinate that holds a number
@@ -30,15 +31,15 @@ PIECE = 16_384  # rows drawn at a time: what is in use stays in the cache, which
 class Network(NamedTuple):
     """Released tables, post-processed. `n` nodes without the class; arrays are padded to common sizes."""
 
-    order: Any  # [n] the node drawn in each step; 1 is the first column
-    parents: Any  # [n, parents] of the node of that step; padded with 0
-    strides: Any  # [n, parents]; padded with 0
-    offset: Any  # [n] first row of that node in `table`
-    table: Any  # [rows, cells] cumulative probabilities, 1 from the last cell on
-    first: Any  # [n] first row of that node in `inner`
-    inner: Any  # [all cells, outcomes] cumulative probabilities of outcomes within a cell
-    base: Any  # [n, outcomes] numeric columns: lower end of an outcome's interval in [0, 1], by node
-    span: Any  # [n, outcomes] and its length
+    order: np.ndarray  # [n] the node drawn in each step; 1 is the first column
+    parents: np.ndarray  # [n, parents] of the node of that step; padded with 0
+    strides: np.ndarray  # [n, parents]; padded with 0
+    offset: np.ndarray  # [n] first row of that node in `table`
+    table: np.ndarray  # [rows, cells] cumulative probabilities, 1 from the last cell on
+    first: np.ndarray  # [n] first row of that node in `inner`
+    inner: np.ndarray  # [all cells, outcomes] cumulative probabilities of outcomes within a cell
+    base: np.ndarray  # [n, outcomes] numeric columns: lower end of an outcome's interval in [0, 1], by node
+    span: np.ndarray  # [n, outcomes] and its length
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class MarginalGenerator:
     outcomes: int
 
     @classmethod
-    def of(cls, network: Network, codec: Any) -> "MarginalGenerator":
+    def of(cls, network: Network, codec: Codec) -> "MarginalGenerator":
         """The generator of a network of released marginals."""
         nodes, codes = coordinates(codec)
         rows, cells = network.table.shape
@@ -85,7 +86,7 @@ class MarginalGenerator:
         return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
 
     @classmethod
-    def from_dict(cls, settings: dict[str, Any], codec: Any) -> "MarginalGenerator":
+    def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "MarginalGenerator":
         """The way back from `to_dict`."""
         return cls(*coordinates(codec), **settings)
 
@@ -178,7 +179,7 @@ def trimmed(weights: np.ndarray) -> np.ndarray:
     return weights[:, : int(np.flatnonzero(weights.any(axis=0))[-1]) + 1]
 
 
-def coordinates(codec: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def coordinates(codec: Codec) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Node and code of every coordinate of an encoded row; nodes are counted from 1 in the order of the columns."""
     numbers: dict[str, int] = {}
     nodes: list[int] = []

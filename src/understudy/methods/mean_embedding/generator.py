@@ -35,9 +35,9 @@ def table_points() -> np.ndarray:
 class Latent(NamedTuple):
     """Post-processed releases."""
 
-    factor: Any  # [1 or classes, width, width], L with R = L L^T
-    table: Any  # [classes, numeric, points], latent quantiles
-    offset: Any  # [classes, width]
+    factor: np.ndarray  # [1 or classes, width, width], L with R = L L^T
+    table: np.ndarray  # [classes, numeric, points], latent quantiles
+    offset: np.ndarray  # [classes, width]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from understudy.private.answers.counts import Exact, count_block, nothing, unit_
 from understudy.private.mapping import Block, apply
 from understudy.private.noise import NoiseSource
 from understudy.questions import Distances
-from understudy.questions.distances import FINE, Blocks
+from understudy.questions.distances import FINE, Blocks, Known
 
 
 def start(question: Distances, width: int) -> Exact:
@@ -30,7 +30,7 @@ def release(question: Distances, total: Exact, noise: NoiseSource) -> list[Any]:
     return (noisy / (FINE * question.grid)).tolist()  # type: ignore[no-any-return]
 
 
-def distance(counts: Any, known: Any, grid: int) -> int:
+def distance(counts: np.ndarray, known: Known, grid: int) -> int:
     """How far counts are from what is known, in steps of the grid."""
     if isinstance(known, Blocks):
         whole = np.zeros(int(known.block.max(initial=0)) + 1, np.int64)

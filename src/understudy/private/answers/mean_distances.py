@@ -33,7 +33,7 @@ def release(question: MeanDistances, total: Exact, noise: NoiseSource) -> list[A
     return released
 
 
-def off(counts: Any, expected: Expected, grid: int) -> int:
+def off(counts: np.ndarray, expected: Expected, grid: int) -> int:
     """How far one marginal's distance is from the one expected, in steps of the grid."""
     distance = int(np.abs(FINE * counts - grid * expected.counts).sum())
     return abs(distance - grid * expected.distance)

@@ -138,6 +138,6 @@ class Reporting(Generic[Votes]):
         return np.asarray(held.coin, np.int64)
 
 
-def fresh_coin(noise: NoiseSource) -> Any:
+def fresh_coin(noise: NoiseSource) -> IntArray:
     """Bytes of one report's noise, kept with the teachers."""
     return np.frombuffer(noise.secret(smooth.COIN), np.uint8)
