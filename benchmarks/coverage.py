@@ -28,8 +28,8 @@ from benchmarks.fingerprint import fingerprint
 from benchmarks.store import append, read
 from understudy.infer.ask import answer, draw
 from understudy.infer.question import parse
-from understudy.infer.rules import UNKNOWN, combine
-from understudy.infer.run import difference, evaluate
+from understudy.infer.rules import combine
+from understudy.infer.run import difference, evaluate, not_known
 from understudy.methods.registry import method
 from understudy.released import covers, fitted_tables
 from understudy.schema import Column, Schema
@@ -257,7 +257,6 @@ def repeat(
                 "truth": exact,
                 "alone": one[0],
                 "allowance": allowance,
-                "spread": float(np.sqrt(len(naive) * one[1])),  # of what the answer is a mean of
                 "together": covers(counted, columns),
                 "uncounted_pairs": len(pairs),
                 "held": bool(ours[0] <= exact <= ours[1]),
@@ -285,11 +284,12 @@ def repeat(
             if all(part in one and np.isfinite(one[part]).all() for one in (*each, alone)):
                 both = combine([one[part][0] for one in each], [one[part][1] for one in each], chance=drawn.chance)
                 kind = "regression" if name == "logistic" else "difference"
-                interval = both.low, both.high
-                columns = (population.outcome[0], *population.features)
-                if name in asked:
-                    columns = asked[name]
-                note(f"{name} {part}".strip(), kind, interval, 0.0, columns, alone[part], real[part])
+                columns = asked.get(name, (population.outcome[0], *population.features))
+                spread = np.sqrt(len(drawn.frames[0]) * np.mean([one[part][1] for one in each]))
+                allowance = not_known(model, drawn.resolution, columns, drawn.frames[0]) * float(spread)
+                interval = both.low - allowance, both.high + allowance
+                kind += "" if covers(counted, columns) else ", model"
+                note(f"{name} {part}".strip(), kind, interval, allowance, columns, alone[part], real[part])
     return found
 
 
@@ -304,19 +304,6 @@ def turns(done: list[dict[str, Any]], names: list[str], repeats: int) -> Iterato
         counts[name, e] += 1
 
 
-def as_widened(one: dict[str, Any]) -> dict[str, Any]:
-    """Differences and regressions as `analyse` widens them where they rest on the model; answers are widened already."""
-    if one["kind"] not in ("difference", "regression") or one["together"]:
-        return one
-    more = UNKNOWN * one["spread"]
-    wide = 1.0 + 2.0 * more / (one["high"] - one["low"])
-    return one | {
-        "kind": f"{one['kind']}, model",
-        "held": one["low"] - more <= one["truth"] <= one["high"] + more,
-        "width": None if one["width"] is None else one["width"] * wide,
-    }
-
-
 def summary(records: list[dict[str, Any]], pooled: bool) -> list[str]:
     """One line for each method, population, epsilon and kind of quantity."""
     lines = [
@@ -324,7 +311,7 @@ def summary(records: list[dict[str, Any]], pooled: bool) -> list[str]:
     ]
     lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     where = ("method", "population", "epsilon")
-    table = pd.DataFrame([{key: r[key] for key in where} | as_widened(one) for r in records for one in r["answers"]])
+    table = pd.DataFrame([{key: r[key] for key in where} | one for r in records for one in r["answers"]])
     if pooled:
         table["population"] = "all"
     for (made, name, e, kind), own in table.groupby([*where, "kind"]):

@@ -15,7 +15,8 @@ from understudy.fit import fit
 from understudy.infer import analyse, answer, difference, mean
 from understudy.infer.ask import draw, widened
 from understudy.infer.columns import column_intervals
-from understudy.infer.rules import combine
+from understudy.infer.rules import WITHIN, combine
+from understudy.infer.run import not_known
 from understudy.methods.marginals.redraw import Redrawn
 from understudy.private.noise import SeededNoise
 from understudy.released import covers
@@ -111,6 +112,25 @@ def test_copies_that_forget_the_noise_are_noticed(model):
     right = analyse(noisy, lambda rows: (rows.age.mean(), rows.age.var() / len(rows)), copies=16, rows=1000, seed=0)[""]
     wrong = analyse(same, lambda rows: (rows.age.mean(), rows.age.var() / len(rows)))[""]
     assert right.noise > 0.5 and wrong.noise < 0.2 and right.error > 2 * wrong.error
+
+
+def test_a_number_counted_in_cells_is_not_known_within_them(model):
+    """Both are counted together with the label: a mean of ages in a few cells, a share of towns as they are."""
+    resolution, frames = Redrawn(model).resolution, model.copies(4, rows=1500, seed=0)
+    age, town, alone = (
+        not_known(model, resolution, c, frames[0]) for c in (("age", "sick"), ("town", "sick"), ("age",))
+    )
+    assert 0.0 < age <= WITHIN and town == alone == 0.0
+
+    def gap(rows):
+        return difference(*(mean(rows.age[rows.sick == value]) for value in ("yes", "no")))
+
+    found, bare = (
+        analyse(model, gap, copies=4, rows=1500, seed=0)[""],
+        analyse(frames, gap, ratio=1500 / model.rows)[""],
+    )
+    spread = np.sqrt(1500 * np.mean([gap(rows)[1] for rows in frames]))
+    assert found.high - bare.high == pytest.approx(age * spread) and not found.remark
 
 
 def test_an_answer_says_what_it_rests_on(model):

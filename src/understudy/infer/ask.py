@@ -31,12 +31,10 @@ from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.infer.columns import numbers_alone, rows_of_a_person
 from understudy.infer.question import Question, parse
-from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
+from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, rests_on_the_model
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
-
-WITHIN = 0.1  # as `rules.UNKNOWN` within a cell, where cells have taken up most of the dependence; chosen likewise
 
 
 @dataclass(frozen=True)

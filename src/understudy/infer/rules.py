@@ -32,6 +32,10 @@ nu = (m - 1) (T / (share of b in T))^2 (Satterthwaite).
 over rows of some function of a row (its influence function) whose deviation is s = sqrt(n v), n rows and ordinary variance v.
 If the model has columns independent which are not, with a correlation rho between them, the answer moves by up to about
 rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side.
+Where one does, but counts a number in a few cells, the model has columns independent within a cell; of the number's deviation a
+part k is within cells, and intervals are widened by `WITHIN` k s. (For the difference of two groups' means, with a share p of
+rows in the first, s is that of the number over sqrt(p (1 - p)), and a correlation rho within cells moves the difference by
+exactly rho k s.)
 
 **Rows drawn evenly.** Some generators spread their draws, so that tables of one model differ by less than V: E b = P + cV with
 c < 1 (`chance`; 1: rows drawn one by one). The rules hold with c vbar taken off b, and c = 0 takes nothing off: P then
@@ -54,6 +58,7 @@ About = Literal["population", "table"]
 # Chosen, not derived: hours per week and sex of Adult, which `mst` does not count together there, have a correlation of 0.23
 # (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
 UNKNOWN = 0.25
+WITHIN = 0.1  # the same within a cell, where cells have taken up most of the dependence; chosen likewise
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ Bootstrap variances of the copies are averaged (`combine` needs their mean only)
 **What a function looks at** is found by trying: the columns that change its answer when they are shuffled, one at a time, in the
 first copy. (The mean of a column does not change; it needs no link to others.) Where no released table counts all of them
 together, as for nearly every regression, the answer rests on the model: the interval is widened (`rules`), and `remark` says
-so. Copies that were drawn before come without their model, and nothing can be said about them.
+so. It is widened a little where a table counts them together, a number among them in a few cells. Copies that were drawn before
+come without their model, and nothing can be said about them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ import pandas as pd
 
 from understudy.artifact import Model
 from understudy.errors import UsageError
-from understudy.infer.rules import UNKNOWN, About, Combined, combine, widened
+from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
 
@@ -83,11 +84,24 @@ def analyse(
     }
     if not isinstance(source, Model):
         return found
-    remark = rests_on_the_model(source, looked_at(function, frames[0]))
-    if not remark:
-        return found
-    spreads = {name: np.sqrt(len(frames[0]) * np.mean([one[name][1] for one in each])) for name in names}
-    return {name: replace(widened(one, UNKNOWN * float(spreads[name])), remark=remark) for name, one in found.items()}
+    columns = looked_at(function, frames[0])
+    remark, unseen = rests_on_the_model(source, columns), not_known(source, redraw.resolution, columns, frames[0])
+    spreads = {name: float(np.sqrt(len(frames[0]) * np.mean([one[name][1] for one in each]))) for name in names}
+    return {name: replace(widened(one, unseen * spreads[name]), remark=remark) for name, one in found.items()}
+
+
+def not_known(model: Model, resolution: Any, columns: Sequence[str], rows: pd.DataFrame) -> float:
+    """By what part of its deviation an answer about these columns may be off for what all copies have in common (`rules`)."""
+    if rests_on_the_model(model, columns):
+        return UNKNOWN
+    numbers = [
+        name for name in columns if len(columns) > 1 and model.schema.column(name).kind in ("integer", "continuous")
+    ]
+    spread = {
+        name: float(pd.to_numeric(rows[name], errors="coerce").std()) for name in numbers
+    }  # some values are codes
+    parts = [resolution.within_cells(tuple(columns), name) / spread[name] for name in numbers if spread[name] > 0.0]
+    return WITHIN * min(max(parts, default=0.0), 1.0)
 
 
 def looked_at(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
+from scipy.stats.qmc import Sobol
 
 from understudy.measure.shrinkage import shrink
 
 LATENT = np.linspace(-4.0, 4.0, 161)  # grid of the latent axis on which densities live
 STEP = float(LATENT[1] - LATENT[0])
-SIMULATED = 4000
+SIMULATED, EVEN = 4000, 8192  # rows: for correlations; for the shares of outcomes
+NEAR = 4.0  # rows that a simulated share may be off
 RIDGE = 5e-3  # how hard a density resists being tilted
 Array = np.ndarray
 
@@ -155,8 +157,16 @@ def calibrate_block(scores: Array, block: Block, offset: Array) -> Array:
     for _ in range(25):
         winner = np.argmax(scores + offset, axis=1)
         rate = np.bincount(winner, minlength=block.size) / len(scores)
+        if np.abs(rate - block.rates).max() < NEAR / len(scores):
+            break
         offset = offset + 0.5 * np.log((block.rates + 1e-4) / (rate + 1e-4))
     return offset
+
+
+def even_normals(size: int, random: np.random.Generator) -> Array:
+    """[EVEN, size]: standard normals spread evenly (Sobol, scrambled), which show a share four times as well as drawn ones."""
+    points = Sobol(size, scramble=True, rng=random).random_base2(EVEN.bit_length() - 1)
+    return np.asarray(ndtri(np.clip(points, 1e-9, 1.0 - 1e-9)))
 
 
 def fit_latent(
@@ -175,24 +185,24 @@ def fit_latent(
     for block in blocks:
         own = slice(block.start, block.start + block.size)
         offset[own] = np.log(block.rates) if block.size > 1 else binary_offset(float(block.rates[0]))
-    if rounds == 0 and not onehot:
-        return latent, offset
-    normal = random.standard_normal((SIMULATED, width))
+    normal = random.standard_normal((SIMULATED, width)) if rounds else np.zeros((0, width))
     table = quantile_table(density, LATENT)
     mask = target_mask(width, blocks)
-    for number in range(rounds + 1):
+    for _ in range(rounds):
         scores = normal @ np.linalg.cholesky(latent).T
         for block in onehot:
             own = slice(block.start, block.start + block.size)
             offset[own] = calibrate_block(scores[:, own], block, offset[own])
-        if number == rounds:
-            break
         shown = show(scores, offset, table, score, numeric, blocks)
         shown -= shown.mean(axis=0)
         found = shown.T @ shown / SIMULATED
         scale = np.sqrt(np.maximum(np.diag(found), 1e-4))
         found = found / scale / scale[:, None]
         latent = correlation(np.clip(latent + 0.8 * (target - found), -0.97, 0.97) * mask + np.eye(width))
+    for block in onehot:
+        own = slice(block.start, block.start + block.size)
+        scores = even_normals(block.size, random) @ np.linalg.cholesky(latent[own, own]).T
+        offset[own] = calibrate_block(scores, block, offset[own])
     return latent, offset
 
 

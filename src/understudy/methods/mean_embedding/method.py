@@ -7,6 +7,7 @@ pairs (`understudy.measure.products`), and the generator is the latent normal th
 would be noise (`understudy.measure.which_questions`), all three answers ask for class means (`understudy.measure.few_rows`).
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -119,8 +120,12 @@ class MeanEmbedding(Estimator):
 def latent(
     features: ClassFeatures, densities: np.ndarray, rates: np.ndarray, targets: np.ndarray, rounds: int
 ) -> Latent:
-    """What the generator needs, from margins and correlations."""
-    random = np.random.default_rng(0)  # public: simulations only
+    """What the generator needs, from margins and correlations.
+
+    Simulations have public randomness that follows from the rates, so that a fit can be repeated and every copy of it (`redraw`)
+    has its own: with the same for all, what a simulation is off would be off in all copies alike, and no interval would hold it.
+    """
+    random = np.random.default_rng(list(hashlib.sha256(np.ascontiguousarray(rates).tobytes()).digest()))
     factors, offsets = [], []
     rounds = rounds if features.blocks else min(rounds, 1)  # numeric columns alone are nearly right at once
     for c in range(len(features.counts)):
