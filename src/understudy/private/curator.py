@@ -29,6 +29,7 @@ from understudy.private.rounds import Conversation, Mechanism
 from understudy.private.sharded import Sharded, in_stripes
 from understudy.private.stripes import Striped
 from understudy.private.table import PrivateTable
+from understudy.private.unit_stripes import Sampled, Summing
 from understudy.questions import Clique, ColumnCategories, Counts, MarginalChoice, Question, Step, digest
 from understudy.schema import Codec, Schema
 
@@ -114,14 +115,15 @@ class Curator:
     ) -> Release[Conversation]:
         """Open a conversation of many rounds. It charges the ledger itself, chunk by chunk.
 
-        `apart`: teachers too many for one program may be with the engine's workers, and their private files in `folder`.
+        `apart`: teachers or units too many for one program may be with the engine's workers, and their private files in `folder`.
         """
         blocks = self._inside()
         if isinstance(mechanism, Striped) and mechanism.dealing.touched < self._reach(mechanism.dealing):
             raise RuntimeError(f"{purpose!r} is priced for fewer ensembles than the rows of a unit may be in")
-        if apart and in_stripes(mechanism, blocks.width):
+        kind = kept_apart(mechanism, blocks.width) if apart else None
+        if kind is not None:
             how = (mechanism, self._ledger, self._noise, blocks, folder, self._engine)
-            return Release(Sharded(purpose, *how, resumed=self._table is None), dpa.NoOpDpEvent())
+            return Release(kind(purpose, *how, resumed=self._table is None), dpa.NoOpDpEvent())
         data, held = mechanism.prepare(blocks, self._noise)
         conversation = Conversation(purpose, mechanism, data, held, self._ledger, self._noise, blocks)
         return Release(conversation, dpa.NoOpDpEvent())
@@ -197,3 +199,10 @@ class Curator:
         if self._blocks is None:
             raise RuntimeError("adopt a codec before asking about encoded rows")
         return self._blocks
+
+
+def kept_apart(mechanism: Mechanism, width: int) -> type[Sharded] | type[Sampled] | None:
+    """The conversation in which workers keep a mechanism's rows, if it has so many; by public settings alone."""
+    if in_stripes(mechanism, width):
+        return Sharded
+    return Sampled if isinstance(mechanism, Summing) and mechanism.stripes > 1 else None

@@ -12,7 +12,7 @@ number of units; neither is ever released.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -84,16 +84,34 @@ def gather(blocks: Blocks, tape: IntArray, rate: float) -> tuple[Units, Any]:
         classes.append(np.asarray(block.classes, np.int32)[kept])
         sizes.append(np.bincount(units, minlength=count)[some])
         taken.append(coins[:, some])
+    members = np.concatenate([np.zeros((len(tape), 0), bool), *taken], axis=1)
+    return assembled(rows, classes, sizes, blocks.width), padded(members.T).T
+
+
+def assembled(rows: Sequence[Any], classes: Sequence[Any], sizes: Sequence[Any], width: int) -> Units:
+    """Units from the rows, classes and units' sizes of several blocks, with empty places at the end."""
     size = np.concatenate([np.zeros(0, np.int64), *sizes])
     first = np.cumsum(size) - size
-    members = np.concatenate([np.zeros((len(tape), 0), bool), *taken], axis=1)
-    data = Units(
-        padded(np.concatenate([np.zeros((0, blocks.width), np.float32), *rows])),
+    return Units(
+        padded(np.concatenate([np.zeros((0, width), np.float32), *rows])),
         padded(np.concatenate([np.zeros(0, np.int32), *classes])),
         padded(first.astype(np.int32)),
         padded(size.astype(np.int32)),
     )
-    return data, padded(members.T).T
+
+
+def secrets_of_stripes(secret: IntArray, stripes: int) -> IntArray:
+    """For every stripe of units a key and nonce that its coins in one round are drawn with, made from the round's secret.
+
+    Each is a block of the round's own stream, beyond its noise. So whoever has one knows the coins of that stripe in that round,
+    and neither the noise nor other coins: that would take the stream's key.
+    """
+    bits = np.asarray(words(jnp.asarray(secret, jnp.int32), 16 * stripes, np.uint32(FIRST_COIN)))
+    found: IntArray = bits.view(np.int32).reshape(stripes, 16)[:, : stream.WORDS].astype(np.int64)
+    return found
+
+
+words = jax.jit(stream.words, static_argnums=1)
 
 
 def coin_places(units: int) -> int:

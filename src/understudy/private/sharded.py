@@ -29,15 +29,14 @@ from understudy.conversation import Generator, Query, State
 from understudy.engine import Engine, Inline
 from understudy.engine.base import checked
 from understudy.engine.seats import Seat, ask_all
+from understudy.private.apart import Apart, Home, shares, without_keys
 from understudy.private.blocks import Blocks
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Shards
-from understudy.private.rounds import Conversation, Held, Mechanism, keys_of_rounds
+from understudy.private.rounds import Held, Mechanism
 from understudy.private.stripes import Dealer, Striped, Turn, cut_into, drop_seals, forget, serve
-from understudy.scratch import Scratch, private_folder
 
-FOLDER = "teachers"  # in a checkpoint
-PREFIX = "understudy-teachers-"  # of a folder of its own, where there is no checkpoint
+FOLDER = "teachers"
 
 
 def in_stripes(mechanism: Mechanism, width: int) -> bool:
@@ -45,7 +44,7 @@ def in_stripes(mechanism: Mechanism, width: int) -> bool:
     return isinstance(mechanism, Striped) and cut_into(mechanism, width + mechanism.dealing.labels).stripes > 1
 
 
-class Sharded(Conversation):
+class Sharded(Apart):
     """A conversation whose teachers are with workers. `_held` is what the mechanism carries besides them."""
 
     __slots__ = ("_keepers", "_striped")
@@ -72,15 +71,14 @@ class Sharded(Conversation):
                 raise
 
     def _run(self, generator: Generator, *chunk: Any) -> tuple[Held, State, Any]:
-        _, common, state, tape, secret, public = chunk
         self._keepers.seal(self.done)
-        infos: list[dict[str, Any]] = []
-        for noise, key in zip(tape, keys_of_rounds(secret, public, len(tape))[1], strict=True):
-            query = asked(generator, state, key)
-            counts = jnp.asarray(self._keepers.count(query), jnp.int32)
-            common, state, info = learned(self._striped, generator, common, state, query, counts, noise, key)
-            infos.append(info)
-        return common, state, {name: jnp.stack([info[name] for info in infos]) for name in infos[0]}
+        return super()._run(generator, *chunk)
+
+    def _count(self, query: Query, noise: Any) -> IntArray:
+        return self._keepers.count(query)
+
+    def _learn(self, generator: Generator, *given: Any) -> tuple[Held, State, dict[str, Any]]:
+        return learned(self._striped, generator, *given)
 
     def close(self) -> None:
         self._keepers.close()
@@ -96,12 +94,6 @@ class Sharded(Conversation):
 
 
 @eqx.filter_jit
-def asked(generator: Generator, state: State, public: PRNGKeyArray) -> Query:
-    """The first third of `rounds.one_round`."""
-    return generator.query(state, jax.random.split(public)[0])
-
-
-@eqx.filter_jit
 def learned(
     mechanism: Striped,
     generator: Generator,
@@ -112,7 +104,7 @@ def learned(
     noise: Any,
     public: PRNGKeyArray,
 ) -> tuple[Any, State, dict[str, Any]]:
-    """The rest of it, when the counts are there."""
+    """The rest of `rounds.one_round`, when the counts are there."""
     common, answer = mechanism.tell(common, counts, noise)
     return common, *generator.update(state, query, answer, jax.random.split(public)[1])
 
@@ -125,21 +117,15 @@ class Keepers:
         self._mechanism, self._engine, self._secret = mechanism, engine, secret
         self._width = width + mechanism.dealing.labels
         self._cut = cut_into(mechanism, self._width)
-        self._scratch: Scratch | None = private_folder(None, PREFIX) if folder is None else None
-        self._home = (folder / FOLDER if self._scratch is None else self._scratch.folder).resolve()  # type: ignore[operator]
-        self._home.mkdir(mode=0o700, exist_ok=True)
+        self._folder = Home(folder, FOLDER)
+        self._home = self._folder.path
         self._seats: Sequence[Seat] = ()
         self._sealed = 0  # rounds that teachers had had when they were sealed
         self._since: list[Query] = []  # queries of the rounds since then
 
     def deal_out(self, blocks: Blocks, key: bytes) -> None:
-        """All rows to private files, sorted by the stripe of their teacher: by the engine where parts are files."""
-        for old in self._home.glob("rows-*"):  # of a deal that was not finished
-            old.unlink()
-        dealer = Dealer(self._home, self._mechanism.dealing, self._cut, key)
-        portable = all(getattr(part, "portable", False) for part in blocks.parts)
-        for _ in (self._engine if portable else Inline()).map_partitions(dealer, list(enumerate(blocks.parts))):
-            pass
+        """All rows to private files, sorted by the stripe of their teacher."""
+        self._folder.deal_out(blocks, Dealer(self._home, self._mechanism.dealing, self._cut, key), self._engine)
 
     def go_on(self, done: int, secret: bytes) -> None:
         """From where a checkpoint has sealed the teachers."""
@@ -191,19 +177,4 @@ class Keepers:
         for seat in self._seats:
             seat.close()
         forget(self._home)
-        if self._scratch is not None:
-            self._scratch.remove()
-
-
-def shares(stripes: int, workers: int) -> list[tuple[int, ...]]:
-    """Which stripes each worker has."""
-    return [tuple(range(first, stripes, workers)) for first in range(workers)]
-
-
-def without_keys(query: Query) -> Query:
-    """A query as workers get it: arrays; keys with which the generator draws rows again are not theirs to have."""
-
-    def sent(leaf: Any) -> Any:
-        return None if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.asarray(leaf)
-
-    return jax.tree.map(sent, query)
+        self._folder.remove()

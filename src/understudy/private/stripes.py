@@ -13,9 +13,7 @@ may be replaced in the middle. It is shared with workers and thrown away when al
 """
 
 import hashlib
-import os
-import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -28,6 +26,7 @@ from jax.typing import ArrayLike
 from safetensors.numpy import load, save
 
 from understudy.conversation import Answer, Query
+from understudy.private.apart import block_path, dealt, write, write_sorted
 from understudy.private.blocks import Part
 from understudy.private.noise import IntArray, Kind, NoiseSource
 from understudy.private.partition import FREE, Dealing, Shards, assign_teachers, fill, grouped, tickets
@@ -123,18 +122,16 @@ class Dealer:
                 noise = Expanded(self.key, number, blocks)
                 groups, rows = grouped(block, self.dealing.labels)
                 teacher = assign_teachers(block, groups, np.asarray(self.dealing.teachers, np.int32), noise)
-                self._write(f"rows-{number:08d}-{blocks:08d}", groups, teacher, rows, tickets(len(rows), noise))
+                self._write(block_path(self.home, number, blocks), groups, teacher, rows, tickets(len(rows), noise))
                 blocks += 1
         return blocks
 
-    def _write(self, name: str, groups: Any, teacher: Any, rows: Any, ticket: Any) -> None:
+    def _write(self, path: Path, groups: Any, teacher: Any, rows: Any, ticket: Any) -> None:
         stripes, size = self.cut
-        order = np.argsort(teacher // size, kind="stable")
         records = np.zeros(len(rows), record(rows.shape[1]))
-        records["place"] = (groups * size + teacher % size)[order]
-        records["ticket"], records["row"] = ticket[order], rows[order]
-        ends = np.searchsorted((teacher // size)[order], np.arange(stripes + 1))
-        write(self.home / name, ends.astype("<i8").tobytes() + records.tobytes())
+        records["place"] = groups * size + teacher % size
+        records["ticket"], records["row"] = ticket, rows
+        write_sorted(path, teacher // size, stripes, records)
 
 
 def record(width: int) -> np.dtype[Any]:
@@ -142,30 +139,12 @@ def record(width: int) -> np.dtype[Any]:
     return np.dtype([("place", "<i8"), ("ticket", "<u8"), ("row", "<f4", (width,))])
 
 
-def write(path: Path, content: bytes) -> None:
-    """A private file, whole or not at all."""
-    scratch = path.with_name(f".{secrets.token_hex(4)}.part")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    os.replace(scratch, path)
-
-
-def dealt(home: Path, number: int, stripes: int, width: int) -> Iterator[np.ndarray]:
-    """Rows of one stripe, file by file."""
-    kind = record(width)
-    for path in sorted(home.glob("rows-*")):
-        with open(path, "rb") as file:
-            ends = np.frombuffer(file.read(8 * (stripes + 1)), "<i8")
-            file.seek(8 * (stripes + 1) + int(ends[number]) * kind.itemsize)
-            yield np.frombuffer(file.read(int(ends[number + 1] - ends[number]) * kind.itemsize), kind)
-
-
 def shards_of(home: Path, dealing: Dealing, how: Cut, number: int, width: int) -> Shards:
     """The rows of every teacher of one stripe."""
     stripes, size = how
     shape = (len(dealing.teachers) * size, dealing.capacity)
     rows, lottery = np.zeros((*shape, width), np.float32), np.full(shape, FREE, np.uint64)
-    for own in dealt(home, number, stripes, width):
+    for own in dealt(home, number, stripes, record(width)):
         fill(rows, lottery, own["place"], own["row"], own["ticket"])
     shard = (len(dealing.teachers), size, dealing.capacity)
     return Shards(rows.reshape(*shard, width), (lottery != FREE).astype(np.float32).reshape(shard))

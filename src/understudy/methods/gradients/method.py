@@ -51,6 +51,8 @@ NO_GRADIENTS = (
 )
 LARGE = 1 << 16  # weights of a network that every plan must have room for
 LARGEST_PIECE = 256  # units whose gradients are computed at once
+PER_STRIPE = 4096  # units of a sample in a stripe: many pieces, of which only the last is not full
+MOST_STRIPES = 64
 FLOATING = (
     "gradients are added up exactly, as whole numbers, with noise that is rounded to whole numbers: no low digit of a sum "
     "leaves; but the noise is drawn in 32-bit floating point, whose distance from a true Gaussian is not in the guarantee"
@@ -226,7 +228,8 @@ class GradientGan(Estimator):
             return Opening(generator, Hints(start, shares, size), marginals=marginals)
         piece = piece_size(expected / schema.max_rows_per_unit)
         per_unit = 1 if schema.unit is None else schema.max_rows_per_unit
-        mechanism = self._mechanism(generator, plan, rate, piece, per_unit)
+        stripes = stripes_of(expected / schema.max_rows_per_unit)
+        mechanism = self._mechanism(generator, plan, rate, piece, per_unit, stripes)
         trust = self._trust(generator, plan, rows / schema.max_rows_per_unit)
         start = start._replace(trust=np.full((codec.class_count, 1), trust))
         hints = Hints(start, shares, size)
@@ -241,10 +244,12 @@ class GradientGan(Estimator):
         ratio = noise / max(units, 1.0) / math.sqrt(self.rounds - self._autoencoder_rounds)
         return float(1.0 / (1.0 + (ratio / USEFUL_NOISE) ** 2))
 
-    def _mechanism(self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int) -> Mechanism:
+    def _mechanism(
+        self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int, stripes: int
+    ) -> Mechanism:
         sigma = rate * plan.parameters["noise"][GRADIENTS]
         clips = (self.clip,) * len(generator.losses)
-        return NoisyGradient(generator.losses, clips, rate, sigma, piece, per_unit)
+        return NoisyGradient(generator.losses, clips, rate, sigma, piece, per_unit, stripes)
 
     def _generator(self, heads: Heads, classes: int) -> GanGenerator:
         same = (
@@ -275,3 +280,8 @@ def doubling(channels: int, layers: int) -> tuple[int, ...]:
 def piece_size(expected: float) -> int:
     """A power of two that holds most samples at once; from released values."""
     return int(min(max(2 ** math.ceil(math.log2(max(1.3 * expected, 1.0))), 8), LARGEST_PIECE))
+
+
+def stripes_of(expected: float) -> int:
+    """In how many stripes workers keep the units, from how many a sample has; an even number, so that two have as much to do."""
+    return max(min(2 * int(expected / (2 * PER_STRIPE)), MOST_STRIPES), 1)

@@ -28,5 +28,7 @@ class Reference(NotPrivate, GradientGan):
     def _trust(self, generator: GanGenerator, plan: Plan, units: float) -> float:
         return 1.0
 
-    def _mechanism(self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int) -> Mechanism:
+    def _mechanism(
+        self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int, stripes: int
+    ) -> Mechanism:
         return PlainGradient(generator.losses, rate, piece, per_unit)

@@ -87,6 +87,7 @@ class NoisyGradient:
     sigma: float  # deviation of the noise in units of C
     piece: int = 64  # units at a time
     per_unit: int = 1  # rows that one unit can have
+    stripes: int = 1  # in which units are with an engine's workers, if more than one
 
     def __post_init__(self) -> None:
         refuse_mixing(self.losses)
@@ -131,6 +132,24 @@ class NoisyGradient:
             return self.noised(self.total(data, chosen, weights, number), bits, self.clips[number])
 
         return held, asked(query, of)
+
+    # -- in stripes (`private.unit_stripes`): what some of the units add up to, and what is told of all of them together ----
+    def added(self, data: Units, secret: Int[Array, " words"], query: GradientQuery) -> Int[Array, " coordinates"]:
+        """The sum over a sample of these units, in steps of the grid. Private."""
+        chosen = self.chosen(stream.words(secret, data.size.shape[0]))
+        return asked(query, lambda number, weights: self.total(data, chosen, weights, number))
+
+    def told(
+        self, total: Int[Array, " coordinates"], query: GradientQuery, noise: Int[Array, " words"]
+    ) -> Float[Array, " coordinates"]:
+        """The answer: the sum over all stripes with noise."""
+        bits = stream.words(noise, stream.normal_words(longest(query)))
+
+        def of(number: int, weights: Weights) -> Float[Array, " own"]:
+            own = ravel_pytree(weights)[0].shape[0]
+            return self.noised(total[:own], bits, self.clips[number])
+
+        return asked(query, of)
 
     def chosen(self, bits: UInt32[Array, " units"]) -> Bool[Array, " units"]:
         """Which units take part."""
@@ -184,12 +203,12 @@ def longest(query: GradientQuery) -> int:
     return max(int(ravel_pytree(weights)[0].shape[0]) for weights in query.weights)
 
 
-def asked(query: GradientQuery, of: Callable[[int, Weights], Float[Array, " own"]]) -> Float[Array, " coordinates"]:
+def asked(query: GradientQuery, of: Callable[[int, Weights], Array]) -> Array:
     """`of(phase, weights)` for the phase that is asked about, padded to a common length."""
     most = longest(query)
 
     def branch(number: int) -> Callable[[], Array]:
-        def run() -> Float[Array, " coordinates"]:
+        def run() -> Array:
             found = of(number, query.weights[number])
             return jnp.pad(found, (0, most - found.shape[0]))
 
