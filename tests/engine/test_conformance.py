@@ -13,7 +13,7 @@ import pytest
 from tests.conformance.tables import GENERATORS, mixed_schema, mixed_table, quick_compilation  # noqa: F401
 from tests.engine import work
 from tests.fit import test_partitions
-from tests.private import test_stripes
+from tests.private import test_stripes, test_unit_stripes
 from understudy import sampling
 from understudy.accounting.ledger import charges_in
 from understudy.artifact import Model, load
@@ -22,8 +22,10 @@ from understudy.engine import check, opened
 from understudy.engine.seats import ask_all
 from understudy.errors import UsageError
 from understudy.fit import fit
+from understudy.methods.gradients import method as gradients
 from understudy.private import SeededNoise, stripes, table, units
 from understudy.private.sharded import Keepers
+from understudy.private.unit_stripes import Owners
 
 ROWS = 400
 QUICK = ("independent", "mst", "mean-embedding")
@@ -91,11 +93,20 @@ def test_releases_of_all_methods_are_the_same(name, source, engines):
     same_on_all(name, source, mixed_schema(), engines)
 
 
+def votes_of_teachers(engine, between=lambda number: None):
+    return test_stripes.votes(test_stripes.subject(), engine, between)
+
+
+def sums_of_gradients(engine, between=lambda number: None):
+    return test_unit_stripes.sums(test_unit_stripes.subject(), engine, between)
+
+
+@pytest.mark.parametrize("counted", [votes_of_teachers, sums_of_gradients])
 @pytest.mark.parametrize("kind", ["processes", "ray"])
-def test_teachers_vote_the_same_on_every_engine_also_when_a_worker_is_killed(kind, engines, monkeypatch):
-    """Teachers that workers keep from round to round; between two rounds one of the workers is killed."""
+def test_stripes_count_the_same_on_every_engine_also_when_a_worker_is_killed(kind, counted, engines, monkeypatch):
+    """Teachers or units that workers keep from round to round; between two rounds one of the workers is killed."""
     monkeypatch.setattr(stripes, "STRIPE", test_stripes.SMALL)
-    expected = test_stripes.votes(test_stripes.subject(), engines["inline"])
+    expected = counted(engines["inline"])
     taken, seats = [], engines[kind].seats
 
     def kill(number):
@@ -105,9 +116,9 @@ def test_teachers_vote_the_same_on_every_engine_also_when_a_worker_is_killed(kin
 
     pids: list[int] = []
     monkeypatch.setattr(engines[kind], "seats", lambda most: taken.extend(seats(most)) or taken)
-    np.testing.assert_array_equal(test_stripes.votes(test_stripes.subject(), engines[kind], kill), expected)
+    np.testing.assert_array_equal(counted(engines[kind], kill), expected)
     assert len(taken) == 2
-    for _ in range(100):  # the workers that kept teachers end with the conversation
+    for _ in range(100):  # the workers that kept stripes end with the conversation
         if not any(alive(pid) for pid in pids):
             break
         time.sleep(0.1)
@@ -131,6 +142,17 @@ def test_releases_of_teachers_in_stripes_are_the_same(name, source, engines, mon
     monkeypatch.setattr(Keepers, "deal_out", lambda self, *how: kept.append(self) or deal_out(self, *how))
     same_on_all(name, source, mixed_schema(), engines)
     assert len(kept) == 3 and all(one._cut.stripes > 1 for one in kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dpgan", "rdp-cgan"])
+def test_releases_of_units_in_stripes_are_the_same(name, source, engines, monkeypatch):
+    monkeypatch.setattr(gradients, "PER_STRIPE", 20)
+    kept = []
+    deal_out = Owners.deal_out
+    monkeypatch.setattr(Owners, "deal_out", lambda self, *how: kept.append(self) or deal_out(self, *how))
+    same_on_all(name, source, mixed_schema(), engines)
+    assert len(kept) == 3 and all(one._mechanism.stripes > 1 for one in kept)
 
 
 @pytest.fixture(scope="module")

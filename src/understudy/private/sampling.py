@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from understudy.private import stream
@@ -100,7 +101,7 @@ def assembled(rows: Sequence[Any], classes: Sequence[Any], sizes: Sequence[Any],
     )
 
 
-def secrets_of_stripes(secret: IntArray, stripes: int) -> IntArray:
+def secrets_of_stripes(secret: ArrayLike, stripes: int) -> IntArray:
     """For every stripe of units a key and nonce that its coins in one round are drawn with, made from the round's secret.
 
     Each is a block of the round's own stream, beyond its noise. So whoever has one knows the coins of that stripe in that round,
