@@ -3,6 +3,7 @@
     python -m benchmarks.engines sums   --rows 5000000 --out DIR [--method mst]     fits of the table of `benchmarks.large_tables`
     python -m benchmarks.engines sample --rows 10000000 --out DIR                   rows of such a fit into a folder of parts
     python -m benchmarks.engines audit  --runs 2000 [--method independent]          shadow fits, batches as jobs
+    python -m benchmarks.engines rounds --rows 1000000 --out DIR --method dpgan     fits with rounds on workers; also pate-gan
     python -m benchmarks.engines show                                               the results as tables
 
 Every engine runs in a process of its own, one after another, with two workers; noise is seeded, so that results can be compared
@@ -31,6 +32,11 @@ from benchmarks.large_tables import make, peak_gb, say, schema_of, table_path, v
 RESULTS = Path(__file__).parent / "results" / "engines.jsonl"
 ENGINES = ("inline", "processes:2", "ray:2")
 CONTROL = "pyarrow"  # a bare write of the same rows
+ROUNDS: dict[str, dict[str, Any]] = {  # options with which most of the work is in rounds
+    "dpgan": {"gradients_share": 0.2, "rounds": 100},
+    "rdp-cgan": {"gradients_share": 0.2, "rounds": 100},
+    "pate-gan": {"votes_share": 0.5, "teachers": 20_000, "rounds": 60},
+}
 
 
 def used(_: int) -> tuple[int, float, float]:
@@ -73,7 +79,8 @@ def work(task: str, engine: Any, given: dict[str, Any]) -> tuple[Callable[[], st
         saved, folder = Path(out) / f"model-{given['method']}", Path(tempfile.mkdtemp(dir=out)) / "parts"
         write_rows(us.load(saved), folder, rows, seed=1, engine=engine, folder=saved)
         return partial(digest, folder), rows
-    recipe = us.method(given["method"])(epsilon=1.0, seed=1)
+    options = ROUNDS[given["method"]] if task == "rounds" else {}
+    recipe = us.method(given["method"])(epsilon=1.0, seed=1, **options)
     model = fit(recipe, table_path(out, rows, False), schema_of(False), noise=SeededNoise(3), engine=engine)
     weights = b"".join(name.encode() + value.tobytes() for name, value in sorted(model.weights.items()))
     return partial(short, weights), rows
@@ -98,6 +105,34 @@ def count_passes() -> list[int]:
     return passes
 
 
+class Seated:
+    """Workers that stay from round to round: they are not those of the sums before, and end before the fit does."""
+
+    def __init__(self, engine: Any) -> None:
+        self.before: list[Any] = []
+        self.after: list[Any] = []
+        self.waited, self._seats = 0.0, engine.seats
+        engine.seats = self.seats
+
+    def seats(self, most: int) -> Any:
+        """Workers that are up, and tell what they have used before they end; the wait for both is no work."""
+        began, found = time.monotonic(), self._seats(most)
+        for seat in found:
+            seat.begin(used, 0)
+            seat.close = partial(self.close, seat, seat.close)
+        self.before += [seat.finish() for seat in found]
+        self.waited += time.monotonic() - began
+        return found
+
+    def close(self, seat: Any, inner: Callable[[], None]) -> None:
+        """Ask, and end it."""
+        began = time.monotonic()
+        seat.begin(used, 0)
+        self.after.append(seat.finish())
+        inner()
+        self.waited += time.monotonic() - began
+
+
 def one(task: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """In a process of its own."""
     from understudy.engine import made
@@ -106,16 +141,20 @@ def one(task: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
     began = time.monotonic()
     with made(name) as engine:
         before = engine.map_jobs(used, range(8)) if name != "inline" else []
+        seated = Seated(engine) if name != "inline" else None
         started, own = time.monotonic(), time.process_time()
         found, amount = work(task, engine, given)
         seconds, own = time.monotonic() - started, time.process_time() - own
         after = engine.map_jobs(used, range(8)) if name != "inline" else []
+    waited = 0.0
+    if seated is not None:
+        before, after, waited = before + seated.before, after + seated.after, seated.waited
     first = {pid: spent for pid, spent, _ in reversed(before)}
     last = {pid: spent for pid, spent, _ in after}
     busy = [spent - first.get(pid, 0.0) for pid, spent in last.items()]
     return {
-        "start": started - began,
-        "seconds": seconds,
+        "start": started - began + waited,
+        "seconds": seconds - waited,
         "own": own,
         "cpu": own + sum(busy),
         "path": own + max(busy, default=0.0),
@@ -151,7 +190,7 @@ def run(task: str, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     out = Path(given["out"])
     if task != "audit":
         out.mkdir(parents=True, exist_ok=True)
-    if task == "sums" and not table_path(str(out), given["rows"], False).exists():
+    if task in ("sums", "rounds") and not table_path(str(out), given["rows"], False).exists():
         make(given["rows"], str(out), False)
     if task == "sample" and not (out / f"model-{given['method']}").exists():
         fitted(given, out)
@@ -195,7 +234,7 @@ def tables(path: Path) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=("sums", "sample", "audit", "show", "one"))
+    parser.add_argument("task", choices=("sums", "sample", "audit", "rounds", "show", "one"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=2000)

@@ -8,7 +8,8 @@ price.
 A sample has no fixed size and a compiled program has fixed shapes. Here nothing is cut off: the members of the sample
 are put in front of a list as long as the table, and the caller goes through it in pieces until the list is done
 (`pieces`). So there is no truncation to be accounted for. How many pieces a round took is private, and so is the
-number of units; neither is ever released.
+number of units; neither is ever released. Large samples are drawn stripe by stripe, by whoever keeps the units
+(`unit_stripes.py`), with streams of coins that are made from the round's (`secrets_of_stripes`).
 """
 
 import math

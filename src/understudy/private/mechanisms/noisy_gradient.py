@@ -21,7 +21,8 @@ the length that was divided by is right within a quarter, so |k_u|^2 is below 2 
 coordinate whose square vanishes in 32 bits is far below half a step, and R / C is a number.) Noise is added once, to the sum.
 So a round costs PoissonSampledDpEvent(q, GaussianDpEvent(sigma)) for adding or removing one unit, and T rounds T times that:
 because the sum is whole, adding rounded noise is the same as rounding afterwards, which is post-processing. Sums and noise that
-leave 32 bits come round, which is post-processing as well. All units of the sample are used, however many there are
+leave 32 bits come round, which is post-processing as well. Workers may add up stripes of units (`private.unit_stripes`): a
+unit is in one of them, and noise is added to the sum of all. All units of the sample are used, however many there are
 (`understudy.private.sampling`), so nothing is truncated.
 
 Edges. A gradient with NaN or infinite coordinates counts as zero; so does one of norm 0. That is decided for each unit by its
