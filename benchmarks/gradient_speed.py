@@ -5,7 +5,8 @@
 
 A step is a whole round: sample, gradient on real rows, generated rows and their gradient, optimiser, weight clipping, and the
 generator's step when it is due. Ratios are taken between runs that alternate, because other programs share the machine. With
-`workers` it is the sum over real rows alone (`private.unit_stripes`), the quickest of ten rounds, and whether sums agree.
+`workers` it is the sum over real rows alone (`private.unit_stripes`), the quickest of ten rounds, and whether sums agree. One
+process uses all cores that it has (`taskset -c 0` leaves it one), so on one machine two workers are hardly quicker.
 """
 
 import hashlib

@@ -93,6 +93,47 @@ def test_releases_of_all_methods_are_the_same(name, source, engines):
     same_on_all(name, source, mixed_schema(), engines)
 
 
+class Lent:
+    """A worker that is used again afterwards: to start one takes seconds."""
+
+    def __init__(self, seat):
+        self.begin, self.finish = seat.begin, seat.finish
+
+    def close(self):
+        return
+
+
+def kept_by_workers(kind, engines, monkeypatch, counted, lent=None):
+    """What two workers count, who keep teachers or units; one of them is killed between two rounds, and all end afterwards.
+
+    `lent`: what they count before that, undisturbed.
+    """
+    taken, pids, seats = [], [], engines[kind].seats
+
+    def taking(most):
+        taken.extend(() if taken else seats(most))
+        return taken
+
+    def kill(number):
+        if number == 1:
+            pids.extend(ask_all(taken, work.pid, [None] * len(taken)))
+            os.kill(pids[1], signal.SIGKILL)
+
+    found = []
+    if lent is not None:
+        monkeypatch.setattr(engines[kind], "seats", lambda most: [Lent(seat) for seat in taking(most)])
+        found.append(lent(engines[kind]))
+    monkeypatch.setattr(engines[kind], "seats", taking)
+    found.append(counted(engines[kind], kill))
+    assert len(taken) == 2
+    for _ in range(100):  # the workers end with the conversation
+        if not any(alive(pid) for pid in pids):
+            break
+        time.sleep(0.1)
+    assert not any(alive(pid) for pid in pids)
+    return found
+
+
 def votes_of_teachers(engine, between=lambda number: None):
     return test_stripes.votes(test_stripes.subject(), engine, between)
 
@@ -101,28 +142,19 @@ def sums_of_gradients(engine, between=lambda number: None):
     return test_unit_stripes.sums(test_unit_stripes.subject(), engine, between)
 
 
-@pytest.mark.parametrize("counted", [votes_of_teachers, sums_of_gradients])
 @pytest.mark.parametrize("kind", ["processes", "ray"])
-def test_stripes_count_the_same_on_every_engine_also_when_a_worker_is_killed(kind, counted, engines, monkeypatch):
-    """Teachers or units that workers keep from round to round; between two rounds one of the workers is killed."""
+def test_stripes_count_the_same_on_every_engine_also_when_a_worker_is_killed(kind, engines, monkeypatch):
     monkeypatch.setattr(stripes, "STRIPE", test_stripes.SMALL)
-    expected = counted(engines["inline"])
-    taken, seats = [], engines[kind].seats
+    sums, votes = kept_by_workers(kind, engines, monkeypatch, votes_of_teachers, lent=sums_of_gradients)
+    np.testing.assert_array_equal(sums, sums_of_gradients(engines["inline"]))
+    np.testing.assert_array_equal(votes, votes_of_teachers(engines["inline"]))
 
-    def kill(number):
-        if number == 1:
-            pids.extend(ask_all(taken, work.pid, [None] * len(taken)))
-            os.kill(pids[1], signal.SIGKILL)
 
-    pids: list[int] = []
-    monkeypatch.setattr(engines[kind], "seats", lambda most: taken.extend(seats(most)) or taken)
-    np.testing.assert_array_equal(counted(engines[kind], kill), expected)
-    assert len(taken) == 2
-    for _ in range(100):  # the workers that kept stripes end with the conversation
-        if not any(alive(pid) for pid in pids):
-            break
-        time.sleep(0.1)
-    assert not any(alive(pid) for pid in pids)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["processes", "ray"])
+def test_gradients_add_up_to_the_same_when_a_worker_is_killed(kind, engines, monkeypatch):
+    (sums,) = kept_by_workers(kind, engines, monkeypatch, sums_of_gradients)
+    np.testing.assert_array_equal(sums, sums_of_gradients(engines["inline"]))
 
 
 def alive(pid):

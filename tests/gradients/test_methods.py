@@ -44,8 +44,8 @@ class ForgottenAutoencoder(RdpCgan):
 
     method = "rdp-cgan"
 
-    def _mechanism(self, generator, plan, rate, piece, per_unit):
-        honest = super()._mechanism(generator, plan, rate, piece, per_unit)
+    def _mechanism(self, generator, *given):
+        honest = super()._mechanism(generator, *given)
 
         class Forgetful(type(honest)):
             done = 0

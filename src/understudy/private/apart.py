@@ -14,7 +14,7 @@ import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -22,18 +22,56 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from understudy.accounting import Ledger
 from understudy.conversation import Generator, Query, State
 from understudy.engine import Engine, Inline
 from understudy.private.blocks import Blocks, Part
-from understudy.private.noise import IntArray
+from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.rounds import Conversation, Held, keys_of_rounds
 from understudy.scratch import Scratch, private_folder
 
 
+@runtime_checkable
+class Keeping(Protocol):
+    """The workers that hold the rows, as the curator sees them."""
+
+    def deal_out(self, blocks: Blocks, key: bytes) -> None:
+        """All rows to private files, sorted by stripe; `key`: what draws are made from, if there are any."""
+        ...
+
+    def close(self) -> None:
+        """End the workers, and remove files that no checkpoint needs."""
+        ...
+
+
 class Apart(Conversation):
-    """A conversation whose rows are with workers."""
+    """A conversation whose rows are with workers. `_held` is what the mechanism carries besides what they keep."""
 
     __slots__ = ()
+
+    def __init__(
+        self,
+        purpose: str,
+        mechanism: Any,
+        ledger: Ledger,
+        noise: NoiseSource,
+        blocks: Blocks,
+        folder: Path | None,
+        engine: Engine | None,
+        resumed: bool,
+    ) -> None:
+        super().__init__(purpose, mechanism, (), mechanism.common(noise), ledger, noise)
+        keepers = self._employ(mechanism, blocks.width, folder, engine or Inline())
+        if not resumed:
+            try:
+                keepers.deal_out(blocks, noise.secret(32))
+            except BaseException:
+                self.close()
+                raise
+
+    @abstractmethod
+    def _employ(self, mechanism: Any, width: int, folder: Path | None, engine: Engine) -> Keeping:
+        """Whoever will keep the rows."""
 
     def _run(self, generator: Generator, *chunk: Any) -> tuple[Held, State, Any]:
         _, common, state, tape, secret, public = chunk

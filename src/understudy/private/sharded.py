@@ -24,14 +24,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from understudy.accounting import Ledger
 from understudy.conversation import Generator, Query, State
-from understudy.engine import Engine, Inline
+from understudy.engine import Engine
 from understudy.engine.base import checked
 from understudy.engine.seats import Seat, ask_all
 from understudy.private.apart import Apart, Home, shares, without_keys
 from understudy.private.blocks import Blocks
-from understudy.private.noise import IntArray, NoiseSource
+from understudy.private.noise import IntArray
 from understudy.private.partition import Shards
 from understudy.private.rounds import Held, Mechanism
 from understudy.private.stripes import Dealer, Striped, Turn, cut_into, drop_seals, forget, serve
@@ -45,30 +44,14 @@ def in_stripes(mechanism: Mechanism, width: int) -> bool:
 
 
 class Sharded(Apart):
-    """A conversation whose teachers are with workers. `_held` is what the mechanism carries besides them."""
+    """A conversation whose teachers are with workers."""
 
     __slots__ = ("_keepers", "_striped")
 
-    def __init__(
-        self,
-        purpose: str,
-        mechanism: Any,
-        ledger: Ledger,
-        noise: NoiseSource,
-        blocks: Blocks,
-        folder: Path | None,
-        engine: Engine | None,
-        resumed: bool,
-    ) -> None:
-        super().__init__(purpose, mechanism, (), mechanism.common(noise), ledger, noise)
+    def _employ(self, mechanism: Any, width: int, folder: Path | None, engine: Engine) -> "Keepers":
         self._striped: Striped = mechanism
-        self._keepers = Keepers(mechanism, blocks.width, self._key.tobytes(), folder, engine or Inline())
-        if not resumed:
-            try:
-                self._keepers.deal_out(blocks, noise.secret(32))
-            except BaseException:
-                self.close()
-                raise
+        self._keepers = Keepers(mechanism, width, self._key.tobytes(), folder, engine)
+        return self._keepers
 
     def _run(self, generator: Generator, *chunk: Any) -> tuple[Held, State, Any]:
         self._keepers.seal(self.done)

@@ -28,9 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from understudy.accounting import Ledger
 from understudy.conversation import Answer, Generator, Query, State
-from understudy.engine import Engine, Inline
+from understudy.engine import Engine
 from understudy.engine.base import checked
 from understudy.engine.seats import Seat, ask_all
 from understudy.private.apart import Apart, Home, block_path, dealt, shares, without_keys, write_sorted
@@ -52,6 +51,10 @@ class Summing(Protocol):
         """In how many stripes its units are; 1: they stay here."""
         ...
 
+    def common(self, noise: NoiseSource) -> Any:
+        """What is carried on from round to round."""
+        ...
+
     def added(self, data: Units, secret: Any, query: Query) -> Any:
         """The sum over a sample of these units, in whole numbers. Private."""
         ...
@@ -66,26 +69,10 @@ class Sampled(Apart):
 
     __slots__ = ("_owners", "_summing")
 
-    def __init__(
-        self,
-        purpose: str,
-        mechanism: Any,
-        ledger: Ledger,
-        noise: NoiseSource,
-        blocks: Blocks,
-        folder: Path | None,
-        engine: Engine | None,
-        resumed: bool,
-    ) -> None:
-        super().__init__(purpose, mechanism, (), (), ledger, noise)
+    def _employ(self, mechanism: Any, width: int, folder: Path | None, engine: Engine) -> "Owners":
         self._summing: Summing = mechanism
-        self._owners = Owners(mechanism, blocks.width, folder, engine or Inline())
-        if not resumed:
-            try:
-                self._owners.deal_out(blocks)
-            except BaseException:
-                self.close()
-                raise
+        self._owners = Owners(mechanism, width, folder, engine)
+        return self._owners
 
     def _count(self, query: Query, noise: Any) -> IntArray:
         return self._owners.add_up(query, noise)
@@ -116,8 +103,8 @@ class Owners:
         self._seats: Sequence[Seat] = ()
         self._nobody: IntArray | None = None  # the sum over no units; queries of a conversation have one shape
 
-    def deal_out(self, blocks: Blocks) -> None:
-        """All rows to private files, sorted by the stripe of their unit."""
+    def deal_out(self, blocks: Blocks, key: bytes = b"") -> None:
+        """All rows to private files, sorted by the stripe of their unit, for which nothing is drawn."""
         self._home.deal_out(blocks, UnitDealer(self._home.path, self._mechanism.stripes), self._engine)
 
     def add_up(self, query: Query, secret: Any) -> IntArray:

@@ -51,9 +51,8 @@ NO_GRADIENTS = (
 )
 LARGE = 1 << 16  # weights of a network that every plan must have room for
 LARGEST_PIECE = 256  # units whose gradients are computed at once
-# Units of a sample in a stripe: many pieces, of which only the last is not full. Asking two workers takes some 5 ms; gradients of
-# dpgan's critic for 2,000 units took 16 ms in one process and 15 in two, for 20,000 they took 174 and 82, on two cores
-# (`python -m benchmarks.gradient_speed workers`).
+# Units of a sample in a stripe: many pieces, of which only the last is not full, and more work than it is to ask a worker (some
+# 5 ms a round; a stripe of dpgan's critic takes some 25 ms of one core: `python -m benchmarks.gradient_speed workers`).
 PER_STRIPE = 4096
 MOST_STRIPES = 64
 FLOATING = (

@@ -135,6 +135,10 @@ class NoisyGradient:
         return held, asked(query, of)
 
     # -- in stripes (`private.unit_stripes`): what some of the units add up to, and what is told of all of them together ----
+    def common(self, noise: NoiseSource) -> tuple[()]:
+        """What is carried on from round to round: nothing."""
+        return ()
+
     def added(self, data: Units, secret: Int[Array, " words"], query: GradientQuery) -> Int[Array, " coordinates"]:
         """The sum over a sample of these units, in steps of the grid. Private."""
         chosen = self.chosen(stream.words(secret, data.size.shape[0]))
