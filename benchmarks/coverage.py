@@ -305,9 +305,15 @@ def turns(done: list[dict[str, Any]], names: list[str], repeats: int) -> Iterato
 
 
 def summary(records: list[dict[str, Any]], pooled: bool) -> list[str]:
-    """One line for each method, population, epsilon and kind of quantity."""
+    """One line for each method, population, epsilon and kind of quantity, and how many repeats of which code they are from."""
+    cells = pd.DataFrame(records).groupby(["method", "code", "population", "epsilon"]).size()
     lines = [
-        "| method | population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |"
+        f"{name}: {own.min()} to {own.max()} repeats of every population and epsilon, {own.sum()} in all, code {code}."
+        for (name, code), own in cells.groupby(level=[0, 1])
+    ]
+    lines += [
+        "",
+        "| method | population | epsilon | quantity | answers | held | without allowance | naive | width | naive width |",
     ]
     lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     where = ("method", "population", "epsilon")
