@@ -40,7 +40,7 @@ from understudy.private.units import PREFIX
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
-from understudy.scratch import clear
+from understudy.scratch import clear, clear_usual
 from understudy.seeds import folded, sequence
 
 
@@ -147,8 +147,9 @@ def fit_alone(
     told = Progress(progress, plan)
     told.tell("plan")
     payer = account_of(account)
+    clear_usual()  # of a fit that was killed
     if store is not None:
-        clear(store.folder, PREFIX)  # of a fit that was killed
+        clear(store.folder, PREFIX)
     record = resumable(store, plan, schema, resume)
     if record is not None and store is not None and same_table.differs(data, schema, record["table"]):
         raise UsageError(

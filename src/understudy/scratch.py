@@ -34,7 +34,7 @@ class Scratch:
 
 def private_folder(folder: str | Path | None, prefix: str) -> Scratch:
     """A new folder of mode 0700, locked before it has the name by which others look for what is left behind."""
-    base = Path(folder) if folder is not None else Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
+    base = Path(folder) if folder is not None else usual_folder()
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     if base.stat().st_uid != os.getuid():
         raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
@@ -43,6 +43,18 @@ def private_folder(folder: str | Path | None, prefix: str) -> Scratch:
     lock = os.open(new / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     take(lock)
     return Scratch(new.rename(base / f"{prefix}{secrets.token_hex(4)}"), lock)
+
+
+def usual_folder() -> Path:
+    """The user's own, below the system's temporary one."""
+    return Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
+
+
+def clear_usual() -> None:
+    """Remove what processes that are no more left behind there, whatever it was for."""
+    base = usual_folder()
+    if base.is_dir() and base.stat().st_uid == os.getuid():
+        clear(base, "[!.]")  # a folder that is just being made begins with a dot
 
 
 def clear(folder: Path, prefix: str) -> None:

@@ -1,6 +1,8 @@
 """Fits whose units are in stripes: charged as announced, the same after an interruption, and no file stays."""
 
+import os
 import stat
+import tempfile
 
 import pytest
 from sklearn.base import clone
@@ -12,6 +14,7 @@ from understudy.fit import fit
 from understudy.methods.gradients import method
 from understudy.methods.gradients.method import stripes_of
 from understudy.private import SeededNoise, curator, unit_stripes
+from understudy.scratch import private_folder
 
 from ..conformance.tables import GENERATORS
 from .test_streamed import BY_PERSON, BY_ROW, persons, spread_everything
@@ -67,3 +70,13 @@ def test_a_fit_whose_units_are_in_stripes_goes_on_where_it_was(stage, number, op
     assert stat.S_IMODE((folder / "units").stat().st_mode) == 0o700
     same(fit(*given, checkpoint=folder, resume=True, noise=noise), expected)
     assert list(tmp_path.iterdir()) == [] and len(opened) == 3
+
+
+def test_files_of_a_killed_fit_go_when_any_other_starts(tmp_path, monkeypatch):
+    """Without a checkpoint they lie in the user's temporary folder, locked while their process lives."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, running = (private_folder(None, f"understudy-{name}-") for name in ("units", "teachers"))
+    os.close(left.lock)  # as the operating system does for a process that is killed
+    fit(clone(GENERATORS["independent"]), persons(), BY_ROW, noise=Keyed(3))
+    assert running.folder.is_dir() and not left.folder.exists()
+    running.remove()
