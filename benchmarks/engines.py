@@ -35,7 +35,7 @@ CONTROL = "pyarrow"  # a bare write of the same rows
 ROUNDS: dict[str, dict[str, Any]] = {  # options with which most of the work is in rounds
     "dpgan": {"gradients_share": 0.2, "rounds": 100},
     "rdp-cgan": {"gradients_share": 0.2, "rounds": 100},
-    "pate-gan": {"votes_share": 0.5, "teachers": 20_000, "rounds": 60},
+    "pate-gan": {"votes_share": 0.5, "teachers": 20_000, "rounds": 10},
 }
 
 
