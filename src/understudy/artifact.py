@@ -34,7 +34,7 @@ from safetensors.numpy import load_file, save
 from understudy import estimates
 from understudy.accounting import Certificate, Plan, build_certificate
 from understudy.accounting.certificate import GUARANTEE, verify
-from understudy.condition import Allowed, Where, on_label_only, parse_conditions, parse_where
+from understudy.condition import Boxes, Where, on_label_only, parse_boxes, parse_where
 from understudy.constrained import Keeper
 from understudy.conversation import Generator
 from understudy.drawing import Source
@@ -154,13 +154,13 @@ class Model:
         found = self.conditions(where)
         yield from self.keeper(found).batches(partial(self._drawn, found), rows, batch, seed, blocks)
 
-    def keeper(self, found: tuple[Allowed, ...] = ()) -> Keeper:
+    def keeper(self, found: Boxes = ((),)) -> Keeper:
         """What keeps the schema's constraints in drawn rows, under conditions."""
         schema = self.codec.schema
         return Keeper(schema.checks, found, [column.name for column in schema.columns if column.kind == "identifier"])
 
     def _drawn(
-        self, found: tuple[Allowed, ...], rows: int, batch: int, seed: int | None, blocks: slice = EVERY
+        self, found: Boxes, rows: int, batch: int, seed: int | None, blocks: slice = EVERY
     ) -> Iterator[pa.Table]:
         """Rows under conditions, as the model draws them."""
         if self.needs_tree(found):
@@ -173,15 +173,15 @@ class Model:
         """What draws blocks of rows; what it prepares is kept as long as the model."""
         return Source(self.generator, self.weights, self.marginals, self.codec)
 
-    def conditions(self, where: Where) -> tuple[Allowed, ...]:
-        """What `where` allows of which columns. UsageError if this model cannot draw under it."""
+    def conditions(self, where: Where) -> Boxes:
+        """Where `where` holds, as disjoint boxes. UsageError if this model cannot draw under it."""
         if not method(self.method).conditioned:
             parse_where(where, self.codec.schema)
-        return parse_conditions(where, self.codec.schema)
+        return parse_boxes(where, self.codec.schema)
 
-    def needs_tree(self, found: tuple[Allowed, ...]) -> bool:
+    def needs_tree(self, found: Boxes) -> bool:
         """Whether conditions are on more than the class, which every generator is asked for."""
-        return bool(found) and on_label_only(found, self.codec.schema) is None
+        return found != ((),) and on_label_only(found, self.codec.schema) is None
 
     def conditioned(self) -> Any:
         """What draws rows given anything about any columns, if the model is a tree of tables."""
@@ -233,7 +233,7 @@ class Model:
         size = self.rows if rows is None else rows
         return [model.sample(size, seed=int(own)) for model, own in zip(models, seeds, strict=True)]
 
-    def _class_weights(self, found: tuple[Allowed, ...]) -> np.ndarray:
+    def _class_weights(self, found: Boxes) -> np.ndarray:
         wanted = on_label_only(found, self.codec.schema)
         own = shares(self.class_counts)
         return own if wanted is None else own * wanted / float((own * wanted).sum())

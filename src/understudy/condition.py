@@ -2,17 +2,18 @@
 
 A model that is a tree of tables (`clique-tree`, `mst`, `aim`, `independent`) takes conditions on any columns and draws from its
 exact distribution given them (`methods.marginals.conditioning`). Generators that were trained draw rows of a class; they take
-conditions on the label, where they learned it as a condition, and nothing else.
+conditions on the label, where they learned it as a condition, and nothing else (`or` between classes makes a set of classes).
 """
 
 import numpy as np
 
 from understudy.errors import UsageError
 from understudy.schema import Schema
-from understudy.schema.conditions import Allowed, Where, parse_conditions
+from understudy.schema.boxes import Boxes, parse_boxes
+from understudy.schema.conditions import Where
 from understudy.schema.schema import CLASS_KINDS
 
-__all__ = ["Allowed", "Where", "on_label_only", "parse_conditions", "parse_where"]
+__all__ = ["Boxes", "Where", "on_label_only", "parse_boxes", "parse_where"]
 
 
 def parse_where(where: Where, schema: Schema) -> np.ndarray | None:
@@ -27,8 +28,8 @@ def parse_where(where: Where, schema: Schema) -> np.ndarray | None:
     if schema.column(schema.label).kind not in CLASS_KINDS:
         kind = schema.column(schema.label).kind
         raise UsageError(f"where: label {schema.label!r} is {kind}; conditions need a label with classes")
-    found = parse_conditions(where, schema)
-    others = [one.column.name for one in found if one.column.name != schema.label]
+    found = parse_boxes(where, schema)
+    others = [one.column.name for box in found for one in box if one.column.name != schema.label]
     if others:
         raise UsageError(
             f"where: this model draws rows given its label {schema.label!r} and not given column {others[0]!r}: a trained "
@@ -37,9 +38,10 @@ def parse_where(where: Where, schema: Schema) -> np.ndarray | None:
     return on_label_only(found, schema)
 
 
-def on_label_only(found: tuple[Allowed, ...], schema: Schema) -> np.ndarray | None:
+def on_label_only(found: Boxes, schema: Schema) -> np.ndarray | None:
     """Which classes are wanted, if conditions are on the label alone; else None."""
-    if [one.column.name for one in found] != [schema.label]:
+    if [[one.column.name for one in box] for box in found] != [[schema.label]]:
         return None
-    count = len(found[0].column.outcomes)
-    return found[0].holds(np.arange(float(count)), np.zeros(count, bool))
+    own = found[0][0]
+    count = len(own.column.outcomes)
+    return own.holds(np.arange(float(count)), np.zeros(count, bool))

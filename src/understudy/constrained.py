@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.errors import UsageError
-from understudy.schema.conditions import Allowed
-from understudy.schema.constraints import Check, Numbers, Rule, any_broken, columns_of, numbers_in
-from understudy.schema.mending import mended, with_totals, witness
+from understudy.schema.boxes import Boxes
+from understudy.schema.constraints import Check, Either, Numbers, Rule, any_broken, columns_of, numbers_in
+from understudy.schema.mending import Row, mended, with_totals, witness
 from understudy.schema.values import array_of
 from understudy.seeds import folded
 
@@ -31,20 +31,24 @@ def _again(draw: Draw, size: int, seeds: Sequence[np.random.SeedSequence], numbe
     return next(draw(size, size, int(seeds[number].generate_state(1)[0]), slice(None)))
 
 
+def _witness(alternatives: Sequence[Sequence[Check]]) -> Row:
+    """A row that keeps all checks of some alternative."""
+    for checks in alternatives:
+        try:
+            return witness(checks)
+        except UsageError:
+            continue
+    raise UsageError("where: no row can fulfil the conditions and the constraints of the schema at once")
+
+
 class Keeper:
     """Keeps constraints, and conditions with them, in batches of rows. UsageError if the two contradict each other."""
 
-    def __init__(
-        self, checks: Sequence[Check], allowed: Sequence[Allowed] = (), identifiers: Sequence[str] = ()
-    ) -> None:
-        self.checks = (*checks, *(Rule((), (one,)) for one in allowed)) if checks else ()
+    def __init__(self, checks: Sequence[Check], boxes: Boxes = ((),), identifiers: Sequence[str] = ()) -> None:
         self.identifiers = identifiers
-        try:
-            self.witness = witness(self.checks) if checks else {}
-        except UsageError:
-            raise UsageError(
-                "where: no row can fulfil the conditions and the constraints of the schema at once"
-            ) from None
+        single = [(*checks, *(Rule((), (one,)) for one in box)) for box in boxes] if checks else [()]
+        self.checks: tuple[Check, ...] = single[0] if len(single) == 1 else (*checks, Either(boxes))
+        self.witness = _witness(single)
 
     def batches(self, draw: Draw, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
         """What a source draws, with every row keeping everything; a batch depends on the seed and its number alone."""

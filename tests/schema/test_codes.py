@@ -26,7 +26,7 @@ from understudy.private.noise import SeededNoise
 from understudy.published.measures import condition, public_cells
 from understudy.published.run import carry
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
-from understudy.schema.conditions import parse_conditions
+from understudy.schema.boxes import parse_boxes
 from understudy.schema.values import numbers_of
 
 PAY = Column(name="pay", kind="integer", lower=-10, upper=5000, codes=("N", 999999), missing=True)
@@ -104,7 +104,7 @@ def test_constraints_cannot_speak_of_codes(entry):
 def test_conditions_may_ask_for_codes_beside_constraints():
     """Of a column that is never missing too; and rows that are mended keep their codes."""
     schema = Schema.from_dict(SCHEMA.to_dict() | {"constraints": [{"order": ["rate", "pay"]}]})
-    keeper = Keeper(schema.checks, parse_conditions("rate = 9 and pay = N", schema))
+    keeper = Keeper(schema.checks, parse_boxes("rate = 9 and pay = N", schema))
     table = pa.table({"pay": ["N", "999999", None], "rate": [9.0, 9.0, 9.0], "town": ["a"] * 3})
     read = keeper.read(table)
     moved = {name: own._replace(values=own.values + 1.0) for name, own in read.items()}

@@ -45,7 +45,7 @@ def sample(
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="CONDITION", help='Only such rows, e.g. "age >= 65 and town in {Ulm, Bonn}".'),
+        typer.Option("--where", metavar="CONDITION", help='Only such rows, e.g. "age >= 65 or town in {Ulm, Bonn}".'),
     ] = None,
     given: Annotated[
         Path | None,
@@ -116,7 +116,8 @@ def sample(
         return
     with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine"):
         sampling.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
-    manifest.write(out, model, count, " and ".join(where or ()))
+    asked = where or []
+    manifest.write(out, model, count, " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked]))
     seconds = time.perf_counter() - started
     if not quiet:
         show(

@@ -168,6 +168,8 @@ class _Words:
         return found
 
     def end(self) -> None:
+        if self.words and self.words[0].lower() == "or":
+            raise UsageError(f"question: conditions of a question are joined by `and`, not by `or`; {EXAMPLE}")
         if self.words:
             raise UsageError(f"question: cannot read {' '.join(self.words)!r}; {EXAMPLE}")
 

@@ -4,6 +4,7 @@
     town in {Ulm, Bonn}  any of these
     weight is missing    is not missing
     A and B              all of them
+    (A or B) and C       what `boxes` reads; constraints take no `or`
 
 A column is named as the schema names it, in quotes if another reading is possible; so is a value. `{"age": slice(18, 30),
 "town": ["Ulm", "Bonn"], "sex": "f"}` says the same in Python (both ends of a slice belong to it, None is a missing value).
@@ -30,10 +31,13 @@ from understudy.schema.values import quantum
 
 Where = str | Iterable[str] | Mapping[str, object] | None
 Range = tuple[float, float]
+_JOIN = re.compile(r"(?:\s+|(?<=\)))(and|or)(?:\s+|(?=\())", re.IGNORECASE)
 _SIGN = re.compile(
-    r"\s*(?:(!=|<=|>=|=|<|>)|(in)\s*[{\[(]|(is not missing|is missing)(?=\s+and\s|\s*$))\s*", re.IGNORECASE
+    r"\s*(?:(!=|<=|>=|=|<|>)|(in)\s*[{\[(]|(is not missing|is missing)(?=[)\s]*(?:$|(?<=[)\s])(?:and|or)[(\s])))\s*",
+    re.IGNORECASE,
 )
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+# Quotes around a whole value: what stands in them is no `and`, no `or` and no parenthesis.
+_QUOTED = re.compile(r"""(?:^|(?<=[\s,{\[(]))("[^"]*"|'[^']*')(?=\s*(?:[,)}\]]|$|\s(?:and|or)[(\s]))""", re.IGNORECASE)
 EXAMPLE = 'e.g. "age >= 65 and town in {Ulm, Bonn}"'
 
 
@@ -75,12 +79,38 @@ class Allowed:
         ranges = tuple(sorted(pair for pair in pairs if pair[0] <= pair[1]))
         return Allowed(self.column, self.outcomes & other.outcomes, ranges, self.missing and other.missing)
 
+    def __or__(self, other: "Allowed") -> "Allowed":
+        ranges: list[Range] = []
+        for low, high in sorted((*self.ranges, *other.ranges)):
+            if ranges and not (after := _ranges(">", ranges[-1][1], self.column)):
+                break  # the range before reaches the column's last value
+            if ranges and low <= after[0][0]:
+                ranges[-1] = ranges[-1][0], max(ranges[-1][1], high)
+            else:
+                ranges.append((low, high))
+        return Allowed(self.column, self.outcomes | other.outcomes, tuple(ranges), self.missing or other.missing)
+
+    def __invert__(self) -> "Allowed":
+        """All other values of the column, with a missing one and codes."""
+        if not self.numeric:
+            return Allowed(self.column, frozenset(self.column.outcomes) - self.outcomes)
+        codes, gap = frozenset(self.column.codes) - self.outcomes, self.column.missing and not self.missing
+        start, upper = self.column.bounds
+        ranges: list[Range] = []
+        for low, high in self.ranges:
+            ranges += [(start, min(end, math.nextafter(low, -math.inf))) for _, end in _ranges("<", low, self.column)]
+            after = _ranges(">", high, self.column)
+            # A step that is lost in double precision (nanoseconds) still leaves the end itself.
+            start = max(start, after[0][0], math.nextafter(high, math.inf)) if after else math.inf
+        pairs = (*ranges, (start, upper))
+        return Allowed(self.column, codes, tuple(pair for pair in pairs if pair[0] <= pair[1]), gap)
+
     def holds(self, values: np.ndarray, null: np.ndarray) -> np.ndarray:
         """Which of these numbers (see `values.numbers_of`) or outcomes' positions are allowed."""
         if self.numeric:
-            inside = np.zeros(len(values), bool)
+            inside, slack = np.zeros(len(values), bool), 1e-6 * quantum(self.column)  # 0.1 + 0.2 is not 0.3
             for low, high in self.ranges:
-                inside |= (values >= low) & (values <= high)
+                inside |= (values >= low - slack) & (values <= high + slack)
             return np.asarray(np.where(null, self.missing or bool(self.outcomes), inside))  # a code is no number either
         return np.isin(values, [place for place, value in enumerate(self.column.outcomes) if value in self.outcomes])
 
@@ -101,8 +131,10 @@ def parse_conditions(where: Where, schema: Named) -> tuple[Allowed, ...]:
     if isinstance(where, Mapping):
         found = [_from_value(schema.column(str(name)), value) for name, value in where.items()]
     else:
-        texts = [where] if isinstance(where, str) else list(where)
-        found = [one for text in texts for one in _parse(text, schema)]
+        parts = [part for text in texts_of(where) for part in tokens(text, schema)]
+        if "or" in parts:
+            raise UsageError("where: conditions are joined by `and` here, not by `or`; write a line for each of them")
+        found = [part for part in parts if isinstance(part, Allowed)]
     by_name: dict[str, Allowed] = {}
     for one in found:
         name = one.column.name
@@ -113,23 +145,64 @@ def parse_conditions(where: Where, schema: Named) -> tuple[Allowed, ...]:
     return tuple(by_name.values())
 
 
-def _parse(text: str, schema: Named) -> list[Allowed]:
-    found, rest = [], text.strip()
+def texts_of(where: str | Iterable[str]) -> list[str]:
+    """All of which hold."""
+    return [where] if isinstance(where, str) else list(where)
+
+
+def tokens(text: str, schema: Named) -> list[Allowed | str]:
+    """Conditions, and what stands between them: `and`, `or`, `(`, `)`. Parentheses are closed as often as opened."""
+    found: list[Allowed | str] = []
+    rest, depth = text.strip(), 0
     while True:
+        while rest.startswith("(") and not _names_column(rest, schema):
+            rest, depth = rest[1:].lstrip(), depth + 1
+            found.append("(")
         column, rest = _take_column(rest, schema)
         sign = _SIGN.match(rest)
         if sign is None:
             raise UsageError(f"where: after column {column.name!r} stands {rest!r}; write a comparison, {EXAMPLE}")
-        rest = rest[sign.end() - (1 if sign[3] and sign.end() < len(rest) else 0) :]  # the space before `and` stays
-        ends = [len(rest), *(m.start() for m in _AND.finditer(rest) if _names_column(rest[m.end() :], schema))]
-        end = min(ends)
-        own, rest = rest[:end].strip(), _AND.sub("", rest[end:], count=1) if end < len(rest) else ""
-        if sign[3]:
-            found.append(_missing(column, allowed="not" not in sign[3].lower()))
-        else:
-            found.append(_listed(column, own) if sign[2] else _compared(column, sign[1], _unquoted(own)))
-        if not rest:
-            return found
+        rest = rest[sign.end(3) if sign[3] else sign.end() :]
+        join = _next_join(rest, schema)
+        own, rest = (rest, "") if join is None else (rest[: join.start()], rest[join.end() :])
+        closed = min(depth, _closing(("(" if sign[0].rstrip().endswith("(") else "") + own))
+        for _ in range(closed):
+            own = own.rstrip().removesuffix(")")
+        found += [_condition(column, sign, own.strip()), *")" * closed]
+        depth -= closed
+        if join is None:
+            break
+        found.append(join[1].lower())
+    if depth:
+        raise UsageError(f"where: {text!r} opens a parenthesis that is not closed")
+    return found
+
+
+def _next_join(text: str, schema: Named) -> re.Match[str] | None:
+    """The first `and` or `or` that another condition follows, and that stands in no quotes."""
+    quoted = [span.span(1) for span in _QUOTED.finditer(text)]
+    for join in _JOIN.finditer(text):
+        within = any(start < join.start() < end for start, end in quoted)
+        if not within and _names_column(text[join.end() :].lstrip("( "), schema):
+            return join
+        if not within and _names_column(text[join.end() :], schema):  # a name that begins with a parenthesis
+            return join
+    return None
+
+
+def _closing(text: str) -> int:
+    """How many parentheses at the end of a value close what was opened before it."""
+    bare = _QUOTED.sub("", text)
+    last = re.search(r"[)\s]*$", bare)
+    return max(min(bare.count(")") - bare.count("("), last[0].count(")") if last else 0), 0)
+
+
+def _condition(column: Column, sign: re.Match[str], text: str) -> Allowed:
+    if sign[3] and text:
+        raise UsageError(f"where: {text!r} stands after {sign[3]!r} of column {column.name!r}; {EXAMPLE}")
+    if sign[3]:
+        return _missing(column, allowed="not" not in sign[3].lower())
+    return _listed(column, text) if sign[2] else _compared(column, sign[1], _unquoted(text))
 
 
 def _take_column(text: str, schema: Named) -> tuple[Column, str]:

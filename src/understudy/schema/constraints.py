@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.errors import UsageError
+from understudy.schema.boxes import Boxes
 from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.conditions import Allowed, Named, parse_conditions, parse_value
 from understudy.schema.document import mapping
@@ -73,6 +74,22 @@ class Rule:
         """Which rows break it."""
         kept = all_hold(self.then, rows) if self.then else np.asarray(False)
         return np.asarray(all_hold(self.when, rows) & ~kept)
+
+
+@dataclass(frozen=True)
+class Either:
+    """All conditions of at least one box hold. Not declared: what `sample --where` asks for."""
+
+    boxes: Boxes
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that it speaks of."""
+        return tuple(dict.fromkeys(one.column for box in self.boxes for one in box))
+
+    def broken(self, rows: Table) -> np.ndarray:
+        """Which rows break it."""
+        return ~np.logical_or.reduce([all_hold(box, rows) for box in self.boxes])
 
 
 def all_hold(conditions: Iterable[Allowed], rows: Table) -> np.ndarray:

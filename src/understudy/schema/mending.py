@@ -20,6 +20,7 @@ from understudy.schema.conditions import Allowed
 from understudy.schema.constraints import (
     Check,
     Combination,
+    Either,
     Numbers,
     Rising,
     Rule,
@@ -61,8 +62,8 @@ def _candidates(column: Column, checks: Sequence[Check]) -> list[tuple[float, bo
     lower, upper = column.bounds
     ends = {lower, upper}
     for check in checks:
-        if isinstance(check, Rule):
-            ranges = [one for allowed in (*check.when, *check.then) for one in allowed.ranges]
+        if isinstance(check, Rule | Either):
+            ranges = [one for allowed in _conditions(check) for one in allowed.ranges]
             ends.update(end for one in ranges for end in one)
             step = quantum(column)  # just outside of a range, a condition does not hold
             ends.update(end for low, high in ranges for end in (_beside(low, -1, step), _beside(high, 1, step)))
@@ -73,6 +74,10 @@ def _candidates(column: Column, checks: Sequence[Check]) -> list[tuple[float, bo
     whole = column.kind in ("integer", "ordinal")
     numbers = sorted({float(np.rint(end)) if whole else end for end in ends if lower <= end <= upper})
     return [*((number, False) for number in numbers), *([(lower, True)] if column.specials else [])]
+
+
+def _conditions(check: Rule | Either) -> tuple[Allowed, ...]:
+    return (*check.when, *check.then) if isinstance(check, Rule) else tuple(one for box in check.boxes for one in box)
 
 
 def _beside(end: float, sign: int, step: float) -> float:
@@ -180,6 +185,8 @@ def _mend(rows: dict[str, Numbers], check: Check, free: Free, broken: np.ndarray
         return
     if isinstance(check, Rule):
         _mend_rule(rows, check, free, broken)
+    elif isinstance(check, Either):
+        _mend_either(rows, check, free, broken)
     elif isinstance(check, Rising):
         _mend_order(rows, check, free, broken)
     elif isinstance(check, Combination):
@@ -206,6 +213,14 @@ def _mend_rule(rows: dict[str, Numbers], check: Rule, free: Free, broken: np.nda
             best = gaps.argmin(axis=1)
             _set(rows, one.column, own, numbers[best], null[best])
             left = left & ~own
+
+
+def _mend_either(rows: dict[str, Numbers], check: Either, free: Free, broken: np.ndarray) -> None:
+    """Into the box of which most conditions hold already."""
+    missed = [sum(~one.holds(*rows[one.column.name]) for one in box) for box in check.boxes]
+    nearest = np.argmin(missed, axis=0)
+    for place, box in enumerate(check.boxes):
+        _mend_rule(rows, Rule((), box), free, broken & (nearest == place))
 
 
 def _mend_order(rows: dict[str, Numbers], check: Rising, free: Free, broken: np.ndarray) -> None:

@@ -1,10 +1,12 @@
 """Rows of a fitted tree model given conditions on any columns, or given some of their values.
 
-`where`: one set of conditions for all rows. `complete`: every row brings values of its own; rows whose values lie in the
-same cells share one conditioning. Given values are kept as they are, the other columns are drawn.
+`where`: one set of conditions for all rows. Conditions joined by `or` are disjoint boxes (`schema.boxes`): each row takes a box
+with the box's probability, which is what the messages multiply to, and is drawn from the tree given that box. `complete`: every
+row brings values of its own; rows whose values lie in the same cells share one conditioning. Given values are kept as they are,
+the other columns are drawn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from understudy.methods.marginals.conditioning import Given, Leaf, Step, Tree, p
 from understudy.methods.marginals.evidence import (
     Evidence,
     cell_of,
+    ends_of,
     everything,
     evidence,
     outcome_of,
@@ -24,6 +27,7 @@ from understudy.methods.marginals.evidence import (
 )
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.schema import Codec, Column
+from understudy.schema.boxes import Box, Boxes
 from understudy.schema.conditions import Allowed
 from understudy.schema.decode import coded, numpy_type
 from understudy.schema.given import GivenColumn, GivenRows, with_identifiers
@@ -106,8 +110,10 @@ class Conditioned:
         self.codec: Codec = model.codec
         self.tree = tree_of(model)
 
-    def known(self, allowed: Sequence[Allowed]) -> tuple[dict[int, np.ndarray], dict[str, Evidence]]:
-        """Likelihoods of nodes' cells, and what is known of columns."""
+    def known(
+        self, allowed: Box, named: Mapping[str, Sequence[float]], points: bool
+    ) -> tuple[dict[int, np.ndarray], dict[str, Evidence]]:
+        """Likelihoods of nodes' cells, and what is known of columns (see `evidence`)."""
         nodes: dict[int, np.ndarray] = {}
         found: dict[str, Evidence] = {}
         for one in allowed:
@@ -117,7 +123,7 @@ class Conditioned:
                 nodes[0] = np.asarray([self._is_class(one, place) for place in range(len(values))], float)
                 continue
             leaf = self.tree.leaves[name]
-            found[name] = evidence(leaf, one)
+            found[name] = evidence(leaf, one, named[name], points=points)
             weights = np.where(leaf.cell >= 0, leaf.share * found[name].weights, 0.0)
             size = self.tree.sizes[leaf.node]
             nodes[leaf.node] = np.bincount(np.maximum(leaf.cell, 0), weights, minlength=size)
@@ -127,16 +133,31 @@ class Conditioned:
     def _is_class(allowed: Allowed, place: int) -> bool:
         return bool(allowed.holds(np.asarray([float(place)]), np.asarray([False]))[0])
 
-    def where(self, allowed: Sequence[Allowed]) -> "Where":
+    def where(self, boxes: Boxes) -> "Where":
         """What draws rows under these conditions. UsageError if the model rules them out."""
-        nodes, found = self.known(allowed)
-        given = self.tree.given(nodes)
-        if given is None:
-            names = ", ".join(repr(one.column.name) for one in allowed)
+        columns = {one.column.name: one.column for box in boxes for one in box}
+        numeric = [one for box in boxes for one in box if one.numeric]
+        named = {name: ends_of(one for one in numeric if one.column.name == name) for name in columns}
+        # Beside a box with a probability one of single numbers has none; alone they stand for their intervals.
+        parts = self._parts(boxes, named, points=False) if len(boxes) > 1 else []
+        parts = parts or self._parts(boxes, named, points=True)
+        if not parts:
+            names = ", ".join(map(repr, columns))
             raise UsageError(
                 f"where: no row of this model fulfils the conditions on {names}: together they have probability 0"
             )
-        return Where(self, given, found, tuple(allowed))
+        logs = np.asarray([part.given.log_mass for part in parts])
+        return Where(self, tuple(parts), np.exp(logs - logs.max()))
+
+    def _parts(self, boxes: Boxes, named: Mapping[str, Sequence[float]], *, points: bool) -> list["Part"]:
+        """The boxes that can happen."""
+        found = []
+        for box in boxes:
+            nodes, known = self.known(box, named, points)
+            given = self.tree.given(nodes)
+            if given is not None:
+                found.append(Part(given, known, box))
+        return found
 
     def rows(self, given: Given, found: dict[str, Evidence], count: int, random: np.random.Generator) -> "Drawn":
         """Encoded rows and their classes."""
@@ -231,33 +252,52 @@ class Drawn(NamedTuple):
     classes: np.ndarray
 
 
-class Where(NamedTuple):
-    """Rows of one model under one set of conditions."""
+class Part(NamedTuple):
+    """The tree given one box."""
 
-    source: Conditioned
     given: Given
     found: dict[str, Evidence]
-    allowed: tuple[Allowed, ...]
+    allowed: Box
+
+
+class Where(NamedTuple):
+    """Rows of one model under conditions: from each part with its weight."""
+
+    source: Conditioned
+    parts: tuple[Part, ...]
+    weights: np.ndarray
 
     def batches(self, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
         """So many rows, in batches, or some batches of all; every row fulfils the conditions."""
         starts = range(0, max(rows, 1), batch)
         for number in range(len(starts))[blocks]:
-            random, first = rng(seed, number), starts[number]
-            drawn = self.source.rows(self.given, self.found, min(batch, rows - first), random)
-            table = self.source.codec.decode_arrow(*drawn, first_row=first)
-            for one in self.allowed:
-                table = _inside(table, one) if one.numeric else table
-            yield table
+            first = starts[number]
+            yield self._block(min(batch, rows - first), first, rng(seed, number))
+
+    def _block(self, rows: int, first: int, random: np.random.Generator) -> pa.Table:
+        number = np.zeros(rows, np.int64)
+        if len(self.parts) > 1:
+            number = pick(self.weights[None], number, random)
+        drawn = Drawn(np.zeros((rows, self.source.codec.width), np.float32), np.zeros(rows, np.int32))
+        rows_of = [np.flatnonzero(number == place) for place in range(len(self.parts))]
+        used = [(part, own) for part, own in zip(self.parts, rows_of, strict=True) if own.size]
+        for part, own in used:
+            drawn.encoded[own], drawn.classes[own] = self.source.rows(part.given, part.found, own.size, random)
+        table = self.source.codec.decode_arrow(*drawn, first_row=first)
+        for part, own in used:
+            for one in part.allowed:
+                table = _inside(table, one, own) if one.numeric else table
+        return table
 
 
-def _inside(table: pa.Table, allowed: Allowed) -> pa.Table:
-    """Numbers that rounding moved across an end of a range go back to it."""
+def _inside(table: pa.Table, allowed: Allowed, rows: np.ndarray) -> pa.Table:
+    """Numbers of some rows that rounding moved across an end of a range go back to it."""
     column = allowed.column
     values, null = numbers_of(table[column.name], column)
-    if (allowed.holds(values, null) | null).all():
+    wrong = np.zeros(len(values), bool)
+    wrong[rows] = ~(allowed.holds(values, null) | null)[rows]
+    if not wrong.any():
         return table
-    wrong = ~allowed.holds(values, null) & ~null
     return placed(table, column.name, wrong, array_of(allowed.nearest(values), null, column))
 
 

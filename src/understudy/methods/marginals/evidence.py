@@ -3,8 +3,12 @@
 Positions are those of the encoded axis, [0, 1]. A range of values that lie `step` apart reaches half a step beyond its ends:
 what is drawn there is rounded into it. Of any numbers a single value has no length; where nothing but single values is
 allowed, each stands for the interval that holds it, and is what is drawn.
+
+An outcome that is one number is kept in single precision, so it may lie beside the number that it stands for. It is taken
+for the shortest number near it that a condition names: then it is on one side of `< 3` and `>= 3`, and the right one.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,32 +46,50 @@ def everything(leaf: Leaf) -> Evidence:
     return Evidence(np.ones(len(leaf.cell)), {})
 
 
-def evidence(leaf: Leaf, allowed: Allowed) -> Evidence:
-    """What a condition says about a column."""
+def evidence(leaf: Leaf, allowed: Allowed, named: Sequence[float], *, points: bool) -> Evidence:
+    """What a condition says about a column. `named`: numbers at which it or others on the column end. `points`: single values
+    stand for their intervals where nothing else is allowed; otherwise they have their probability, which is 0.
+    """
     column = allowed.column
     if not allowed.numeric:
         return Evidence(np.asarray([value in allowed.outcomes for value in column.outcomes], float), {})
     gap = len(column.specials)
     weights, pieces = np.zeros(len(leaf.cell)), {}
     weights[:gap] = [allowed.missing if code is None else code in allowed.outcomes for code in column.specials]
-    lengths, points = ranges_of(allowed)
+    lengths, single_points = ranges_of(allowed)
     single = single_outcomes(leaf, column)
     for outcome in range(gap, len(weights)):
         low, high = leaf.base[outcome], leaf.base[outcome] + leaf.span[outcome]
         if single[outcome]:
-            near = tolerance(leaf.base[outcome], column)
-            weights[outcome] = any(a - near <= low <= b + near for a, b in (*lengths, *points))
+            weights[outcome] = includes(allowed, leaf.base[outcome], named)
             continue
         parts = [(max(a, low), min(b, high)) for a, b in lengths if max(a, low) < min(b, high)]
         weights[outcome] = min(sum(b - a for a, b in parts) / (high - low), 1.0)
         if 0.0 < weights[outcome] < 1.0 - 1e-12:
             pieces[outcome] = parts
-    if points and not lengths and not weights[gap:].any():
-        for point, _ in points:
+    if points and single_points and not lengths and not weights[gap:].any():
+        for point, _ in single_points:
             outcome = int(outcome_of(leaf, column, np.asarray([point]))[0])
             weights[outcome] = 1.0
             pieces.setdefault(outcome, []).append((point, point))
     return Evidence(weights, pieces)
+
+
+def ends_of(conditions: Iterable[Allowed]) -> list[float]:
+    """The numbers at which conditions on one column begin or cease to hold, on either side."""
+    return sorted({end for one in conditions for own in (one, ~one) for pair in own.ranges for end in pair})
+
+
+def includes(allowed: Allowed, place: float, named: Sequence[float]) -> bool:
+    """Whether an outcome that is one number is allowed."""
+    lower, width = scale(allowed.column)
+    number, near = lower + width * place, width * tolerance(place, allowed.column)
+    close = [end for end in named if abs(end - number) <= near]
+    if close:
+        meant = min(close, key=lambda end: (len(repr(end)), abs(end - number)))
+        return any(low <= meant <= high for low, high in allowed.ranges)
+    half = 0.5 * quantum(allowed.column)
+    return any(low - half <= number <= high + half for low, high in allowed.ranges)
 
 
 def ranges_of(allowed: Allowed) -> tuple[list[Piece], list[Piece]]:
