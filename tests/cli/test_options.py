@@ -143,6 +143,7 @@ def test_conditions_find_the_label_and_its_value_by_the_way_it_is_written():
     assert classes("a=b=>50K", "categorical", categories=("<=50K", ">50K")) == [1]
     assert classes("a=b=other", "categorical", categories=("x", "y"), other=True) == [2]
     assert classes("a=b in {x, z}", "categorical", categories=("x", "y", "z")) == [0, 2]
+    assert classes("a=b=x or (a=b=z)", "categorical", categories=("x", "y", "z")) == [0, 2]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64"])
@@ -158,6 +159,7 @@ def test_conditions_on_booleans_take_the_usual_spellings(dtype):
         ("x=1", "given its label 'a=b' and not given column 'x'"),
         ("a=b", "begins with no column"),
         ({"x": 1}, "not given column 'x'"),
+        ("a=b=0 or x=1", "not given column 'x'"),
         ({"x": 1, "a=b": 1}, "not given column 'x'"),
         ("a=b=9", "has no value '9'; it has 0, 1"),
     ],

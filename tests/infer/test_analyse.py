@@ -125,6 +125,7 @@ def test_groups_are_answered_one_by_one():
         ("mean(age) where income 5", "no comparison"),
         ("mean(age) and more", "cannot read"),
         ("mean(age) where income > 5 !", "cannot read"),
+        ("mean(age) where income > 5 or age > 3", "joined by `and`, not by `or`"),
     ],
 )
 def test_what_is_not_understood_is_refused_in_words(text, said):

@@ -1,6 +1,7 @@
 """Conditions in the tree: against the whole product, against rejection, and through models, files and the command line."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -138,6 +139,12 @@ def test_without_conditions_the_tree_is_the_generator(model, whole):
 
 
 CONDITIONS = {
+    "(age >= 62 and sick = true) or town in {a, b}": lambda rows: (
+        ((rows.age >= 62) & rows.sick) | rows.town.isin(["a", "b"])
+    ),
+    "pay > 123.456 or pay is missing and (grade = low or age > 55)": lambda rows: (
+        (rows.pay > 123.456) | (rows.pay.isna() & ((rows.grade == "low") | (rows.age > 55)))
+    ),
     "age >= 62 and town = d": lambda rows: (rows.age >= 62) & (rows.town == "d"),
     "age > 40 and age < 61 and sick = true": lambda rows: (rows.age > 40) & (rows.age < 61) & rows.sick,
     "pay is missing and grade >= mid": lambda rows: rows.pay.isna() & rows.grade.isin(["mid", "high"]),
@@ -170,6 +177,13 @@ def test_rare_rows_need_no_luck(model, whole):
     assert (found.age >= 88).all() and found.town.isin(["c", "d"]).all() and found.sick.all()
     assert len(whole.query("age >= 88 and sick")) < 1000  # of 60,000
     pd.testing.assert_frame_equal(found, model.sample(300, seed=0, where=where))
+
+
+def test_rows_of_a_block_depend_on_the_seed_and_its_number_alone(model):
+    where = "town = d and age < 70 or (pay < 200 and sick = true) or since > 2018-01-01"
+    whole = list(model.sample_arrow(500, 100, seed=5, where=where))
+    some = list(model.sample_arrow(500, 100, seed=5, where=where, blocks=slice(2, 4)))
+    assert len(whole) == 5 and [one.equals(other) for one, other in zip(some, whole[2:4], strict=True)] == [True, True]
 
 
 def test_given_values_are_kept_and_tell_about_the_others(model, tmp_path):
@@ -207,12 +221,25 @@ def test_the_command_line_keeps_conditions_and_completes_rows(model, tmp_path, m
     assert cli.run([*words, "--where", "town = d", "--where", "age >= 70", "--out", "a.csv"]) == 0
     rows = pd.read_csv("a.csv")
     assert set(rows.town) == {"d"} and rows.age.min() >= 70
+    either = ["--where", "(town = a and age < 30) or grade = high", "--where", "sick = true"]
+    assert cli.run([*words, *either, "--out", "either.csv"]) == 0
+    rows = pd.read_csv("either.csv")
+    assert (
+        rows.sick.all() and (((rows.town == "a") & (rows.age < 30)) | (rows.grade == "high")).all() and len(rows) == 50
+    )
+    asked = json.loads((tmp_path / "either.csv.manifest.json").read_text())["where"]
+    assert asked == "((town = a and age < 30) or grade = high) and (sick = true)"
+    pd.testing.assert_frame_equal(
+        load("m").sample(50, seed=0, where=asked).drop(columns="since"), rows.drop(columns="since"), check_dtype=False
+    )
     (tmp_path / "part.csv").write_text("town\nb\n\nd\n")
     assert cli.run(["sample", "m", "--given", "part.csv", "--out", "b.csv"]) == 0
     assert pd.read_csv("b.csv").town.tolist()[0] == "b"
     capsys.readouterr()
     assert cli.run([*words, "--where", "age > 99", "--out", "c.csv"]) == 2
     assert "--where: no value of column 'age'" in capsys.readouterr().err
+    assert cli.run([*words, "--where", "(age > 9 or town = a", "--out", "c.csv"]) == 2
+    assert "--where: '(age > 9 or town = a' opens a parenthesis" in capsys.readouterr().err
     assert cli.run(["sample", "m", "--given", "part.csv", "--rows", "3", "--out", "c.csv"]) == 2
     (tmp_path / "part.csv").write_text("age\n5\n-5\n")
     assert cli.run(["sample", "m", "--given", "part.csv", "--out", "c.csv"]) == 2

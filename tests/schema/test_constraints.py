@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from understudy.constrained import Keeper
 from understudy.errors import UsageError
 from understudy.schema import Codec, Schema, check
+from understudy.schema.boxes import parse_boxes
 
 COLUMNS = {
     "age": {"kind": "integer", "lower": 0, "upper": 99},
@@ -98,6 +99,18 @@ def test_rows_are_drawn_again_before_they_are_changed():
     assert abs((found.end - found.start).dt.days.mean() - (fine.end - fine.start).dt.days.mean()) < 200
 
 
+def test_conditions_joined_by_or_are_kept_with_the_constraints():
+    """Constraints that few rows keep, so that rows are mended; one box of three contradicts them."""
+    own = schema(ALL)
+    boxes = parse_boxes("(age < 10 and marital = married) or (sex = f and age > 50) or grade = high", own)
+    keeper = Keeper(own.checks, boxes)
+    found = keeper.keep(tables(500, 0, own), lambda number: tables(500, number + 1, own)).to_pandas()
+    assert kept(found).all() and len(found) == 500
+    assert (((found.sex == "f") & (found.age > 50)) | (found.grade == "high")).all()
+    with pytest.raises(UsageError, match="fulfil the conditions and the constraints of the schema at once"):
+        Keeper(own.checks, parse_boxes("(age < 10 and marital = married) or (age < 5 and role = wife)", own))
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.lists(st.sampled_from(ALL), min_size=1, max_size=6, unique_by=str))
 def test_any_row_can_be_mended(seed, constraints):
@@ -148,6 +161,7 @@ def test_check_names_constraints_and_no_values():
             "no row can",
         ),
         ([{"never": "sexx = f"}], "constraint 1: .*did you mean 'sex'"),
+        ([{"never": "sex = f or age > 3"}], "constraint 1: conditions are joined by `and` here"),
         ([{"never": "sex = x"}], "constraint 1: column 'sex' has no value 'x'"),
         (
             [{"order": ["age", "start"]}],

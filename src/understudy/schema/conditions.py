@@ -133,7 +133,7 @@ def parse_conditions(where: Where, schema: Named) -> tuple[Allowed, ...]:
     else:
         parts = [part for text in texts_of(where) for part in tokens(text, schema)]
         if "or" in parts:
-            raise UsageError("where: conditions are joined by `and` here, not by `or`; write a line for each of them")
+            raise UsageError("where: conditions are joined by `and` here, not by `or`; write a line for each")
         found = [part for part in parts if isinstance(part, Allowed)]
     by_name: dict[str, Allowed] = {}
     for one in found:

@@ -89,7 +89,7 @@ class Either:
 
     def broken(self, rows: Table) -> np.ndarray:
         """Which rows break it."""
-        return ~np.logical_or.reduce([all_hold(box, rows) for box in self.boxes])
+        return np.asarray(~np.logical_or.reduce([all_hold(box, rows) for box in self.boxes]))
 
 
 def all_hold(conditions: Iterable[Allowed], rows: Table) -> np.ndarray:

@@ -217,8 +217,11 @@ def _mend_rule(rows: dict[str, Numbers], check: Rule, free: Free, broken: np.nda
 
 def _mend_either(rows: dict[str, Numbers], check: Either, free: Free, broken: np.ndarray) -> None:
     """Into the box of which most conditions hold already."""
-    missed = [sum(~one.holds(*rows[one.column.name]) for one in box) for box in check.boxes]
-    nearest = np.argmin(missed, axis=0)
+    missed = np.zeros((len(check.boxes), len(broken)))
+    for place, box in enumerate(check.boxes):
+        for one in box:
+            missed[place] += ~one.holds(*rows[one.column.name])
+    nearest = missed.argmin(axis=0)
     for place, box in enumerate(check.boxes):
         _mend_rule(rows, Rule((), box), free, broken & (nearest == place))
 
