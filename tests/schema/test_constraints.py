@@ -197,3 +197,12 @@ def test_estimated_columns_are_no_public_facts():
     columns = COLUMNS | {"level": {"kind": "integer", "bounds": "estimate"}}
     with pytest.raises(UsageError, match="constraint 1: column 'level' is estimated"):
         schema([{"order": ["level", "age"]}], columns)
+
+
+def test_decimals_that_no_binary_number_is_keep_their_condition():
+    """3 * 0.1 is 0.30000000000000004, and a row with 0.3 has `cost = 0.3` all the same."""
+    tenths = {"kind": "continuous", "lower": 0, "upper": 1, "decimals": 1}
+    own = schema([{"order": ["cost", "rent"]}], {"cost": tenths, "rent": tenths})
+    table = pa.table({"cost": [0.3, 0.3], "rent": [0.5, 0.1]})
+    found = Keeper(own.checks, parse_boxes("cost = 0.3", own)).keep(table, lambda number: table)
+    assert found["cost"].to_pylist() == [0.3, 0.3] and min(found["rent"].to_pylist()) >= 0.3

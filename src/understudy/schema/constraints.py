@@ -9,10 +9,10 @@
       - order: [admitted, discharged]                            each at most the next
       - sum: {total: [wages, rent]}                              total = wages + rent, up to the total's own rounding
 
-Conditions are written as for `sample --where` (`conditions`). A missing value fulfils no condition, and order, sums and
-combinations say nothing about it; nor about codes beside numbers, which no constraint can name. Constraints are declared, never
-learned: the bounds and categories of their columns must be declared, too. A set that no row can fulfil is refused when the
-schema is loaded (`mending.witness`).
+Conditions are written as for `sample --where` (`conditions`), joined by `and`. A missing value fulfils no condition, and order,
+sums and combinations say nothing about it; nor about codes beside numbers, which no constraint can name. Constraints are
+declared, never learned: the bounds and categories of their columns must be declared, too. A set that no row can fulfil is
+refused when the schema is loaded (`mending.witness`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
