@@ -7,26 +7,16 @@ there already are not made again.
 """
 
 import argparse
-import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
+from tests.audit.mutants import MUTANTS
 from understudy.audit.run import run_audit
 from understudy.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "audit-mutants.json"
-
-
-def load_mutants() -> Any:
-    place = importlib.util.spec_from_file_location("mutants", ROOT / "tests" / "audit" / "mutants.py")
-    assert place is not None and place.loader is not None
-    module = importlib.util.module_from_spec(place)
-    sys.modules["mutants"] = module
-    place.loader.exec_module(module)
-    return module
 
 
 def main() -> None:
@@ -35,7 +25,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for name, mutant in load_mutants().MUTANTS.items():
+    for name, mutant in MUTANTS.items():
         if options.only not in name:
             continue
         found = known.get(name, {}).get("audits", [])[: options.repeats]

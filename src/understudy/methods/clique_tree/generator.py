@@ -90,9 +90,9 @@ class CliqueTreeGenerator:
         return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, *wanted)
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
-        """Nothing is learned beyond the released tables."""
-        whole = {name: np.asarray(getattr(hints, name)).astype(np.int32) for name in INTEGERS}
-        return Network(*(np.asarray(value, np.float32) for value in hints))._replace(**whole)
+        """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
+        whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
+        return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
 
     def query(self, state: Network, key: PRNGKeyArray) -> Params:
         """Nothing is asked in rounds."""
@@ -101,7 +101,7 @@ class CliqueTreeGenerator:
     def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
         return state, {}
 
-    def sampler(self, state: Network) -> dict[str, np.ndarray]:
+    def sampler(self, state: Network) -> dict[str, Any]:
         return dict(state._asdict())
 
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":

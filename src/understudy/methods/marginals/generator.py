@@ -63,9 +63,9 @@ class MarginalGenerator:
         return cls(nodes, codes, network.parents.shape[1], rows, cells, inner, outcomes)
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
-        """Nothing is learned beyond the released tables."""
-        whole = {name: np.asarray(getattr(hints, name)).astype(np.int32) for name in INTEGERS}
-        return Network(*(np.asarray(value, np.float32) for value in hints))._replace(**whole)
+        """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
+        whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
+        return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
 
     def query(self, state: Network, key: PRNGKeyArray) -> Params:
         """Nothing is asked in rounds."""
@@ -74,7 +74,7 @@ class MarginalGenerator:
     def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
         return state, {}
 
-    def sampler(self, state: Network) -> dict[str, np.ndarray]:
+    def sampler(self, state: Network) -> dict[str, Any]:
         return dict(state._asdict())
 
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":
