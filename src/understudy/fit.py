@@ -338,19 +338,30 @@ def talk(
     chunks: int = CHUNKS,
 ) -> tuple[State, History]:
     """The rounds of every fit, shadow fit and trace. `save` is called before a chunk is charged and run: interrupted anywhere,
-    a fit goes on from there with the same noise. `told` hears the rounds done and the generator's own figures.
+    a fit goes on from there with the same noise. It is called again before anything of the chunk leaves, after the last one too:
+    a chunk that is run a second time, perhaps on another processor or with a file of rows gone, has shown nobody anything.
+    `told` hears the rounds done and the generator's own figures.
     """
     history = {} if history is None else history
     chunk = getattr(opening.mechanism, "rounds_at_once", 0) or -(-opening.rounds // chunks)
-    while conversation.done < opening.rounds and not conversation.exhausted:
-        conversation.prepare(min(chunk, opening.rounds - conversation.done))
+
+    def going_on() -> bool:
+        """Whether there are rounds left; those of the next chunk are then prepared, and what there is is saved."""
+        more = conversation.done < opening.rounds and not conversation.exhausted
+        if more:
+            conversation.prepare(min(chunk, opening.rounds - conversation.done))
         if save is not None:
             save(state, history)
+        return more
+
+    more = going_on()
+    while more:
         state, info = conversation.advance(opening.generator, state, fold_in(key, conversation.done)).value
         for name, values in info.items():
             history.setdefault(name, []).extend(np.asarray(values, float).T.tolist())
+        done, more = conversation.done, going_on()
         if told is not None:
-            told(conversation.done, {name: values[-1] for name, values in history.items()})
+            told(done, {name: values[-1] for name, values in history.items()})
     return state, history
 
 

@@ -8,6 +8,7 @@ the next start.
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ def private_folder(folder: str | Path | None, prefix: str) -> Scratch:
     """A new folder of mode 0700, locked before it has the name by which others look for what is left behind."""
     base = Path(folder) if folder is not None else usual_folder()
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if base.stat().st_uid != os.getuid():
+    if not (ours(base) if folder is None else base.stat().st_uid == os.getuid()):
         raise UsageError(f"{str(base)!r} belongs to somebody else; name a folder for the checkpoint")
     clear(base, prefix)
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
@@ -50,10 +51,19 @@ def usual_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"understudy-{os.getuid()}"
 
 
+def ours(base: Path) -> bool:
+    """Whether this is a folder of the user's, and no link: where everybody may write, somebody may have linked to another."""
+    try:
+        about = base.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
+
+
 def clear_usual() -> None:
     """Remove what processes that are no more left behind there, whatever it was for."""
     base = usual_folder()
-    if base.is_dir() and base.stat().st_uid == os.getuid():
+    if ours(base):
         clear(base, "[!.]")  # a folder that is just being made begins with a dot
 
 

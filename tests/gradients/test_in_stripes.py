@@ -10,11 +10,12 @@ from sklearn.base import clone
 from tests.fit.test_resume import same, stop_at
 from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
+from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.methods.gradients import method
 from understudy.methods.gradients.method import stripes_of
 from understudy.private import SeededNoise, curator, unit_stripes
-from understudy.scratch import private_folder
+from understudy.scratch import clear_usual, private_folder, usual_folder
 
 from ..conformance.tables import GENERATORS
 from .test_streamed import BY_PERSON, BY_ROW, persons, spread_everything
@@ -70,6 +71,36 @@ def test_a_fit_whose_units_are_in_stripes_goes_on_where_it_was(stage, number, op
     assert stat.S_IMODE((folder / "units").stat().st_mode) == 0o700
     same(fit(*given, checkpoint=folder, resume=True, noise=noise), expected)
     assert list(tmp_path.iterdir()) == [] and len(opened) == 3
+
+
+@pytest.mark.parametrize("stage,number", [("rounds", 1), ("finish", 0)])
+def test_rounds_that_were_shown_are_never_asked_again(stage, number, opened, tmp_path, monkeypatch):
+    """Not even with the same noise: were a file of rows gone by then, the noise would fall out of the difference."""
+    right, secrets = unit_stripes.Owners.add_up, []
+
+    def spied(owners, query, secret):
+        secrets.append(bytes(secret))
+        return right(owners, query, secret)
+
+    monkeypatch.setattr(unit_stripes.Owners, "add_up", spied)
+    given = (clone(GENERATORS["dpgan"]).set_params(seed=1), persons(), BY_ROW)
+    with pytest.raises(KeyboardInterrupt):
+        fit(*given, checkpoint=tmp_path / "c", progress=stop_at(stage, number))
+    assert secrets
+    fit(*given, checkpoint=tmp_path / "c", resume=True)
+    assert len(set(secrets)) == len(secrets)
+
+
+def test_a_link_to_another_folder_is_not_cleared(tmp_path, monkeypatch):
+    """Whoever may write to the system's temporary folder may have put it there."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "home" / "thesis").mkdir(parents=True)
+    (tmp_path / "tmp").mkdir()
+    usual_folder().symlink_to(tmp_path / "home")
+    clear_usual()
+    assert (tmp_path / "home" / "thesis").is_dir()
+    with pytest.raises(UsageError, match="belongs to somebody else"):
+        private_folder(None, "understudy-units-")
 
 
 def test_files_of_a_killed_fit_go_when_any_other_starts(tmp_path, monkeypatch):

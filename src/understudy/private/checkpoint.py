@@ -174,10 +174,11 @@ class Checkpoint:
         self._write("data.safetensors", save(flat("data", conversation._data)))
 
     def save_state(self, conversation: Conversation, state: State, extra: dict[str, Any]) -> None:
-        """Everything needed to repeat the prepared chunk with the same noise."""
+        """Everything needed to repeat the prepared chunk with the same noise; no tape: the rounds are over."""
         secret = conversation._secret_state()
-        arrays = flat("held", secret["held"]) | flat("state", state)
-        arrays |= {"key": np.asarray(secret["key"]), "tape": np.asarray(secret["tape"])}
+        arrays = flat("held", secret["held"]) | flat("state", state) | {"key": np.asarray(secret["key"])}
+        if secret["tape"] is not None:
+            arrays["tape"] = np.asarray(secret["tape"])
         # The ledger's head before this chunk is charged: its line is in the file, whenever the process dies from here on.
         metadata = {"done": str(secret["done"]), "extra": json.dumps(extra), "head": conversation._ledger.head}
         self._write("state.safetensors", save(arrays, metadata=metadata))
@@ -207,7 +208,7 @@ class Checkpoint:
             held = unflat("held", conversation._held, arrays)
             conversation._data = unflat("data", conversation._data, data)
             conversation._restore(
-                {"held": held, "key": arrays["key"], "tape": arrays["tape"], "done": int(header["done"])}
+                {"held": held, "key": arrays["key"], "tape": arrays.get("tape"), "done": int(header["done"])}
             )
             return unflat("state", state, arrays), json.loads(header["extra"])
         except (OSError, SafetensorError, KeyError, TypeError, ValueError):

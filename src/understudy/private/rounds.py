@@ -2,7 +2,7 @@
 
 One round is   query -> answer -> update,   all pure functions of arrays, so a chunk of rounds is one `lax.scan`:
 
-    tape (noise of the chunk) drawn  ->  checkpoint written  ->  ledger charged  ->  chunk runs  ->  generator state leaves
+    tape (noise of the chunk) drawn -> checkpoint written -> ledger charged -> chunk runs -> checkpoint written -> state leaves
 
 The noise does not depend on data, which is why it can be drawn ahead. A chunk that was interrupted is repeated from its
 checkpoint with the same tape and the same keys, so it releases the same answers again and costs nothing more; the ledger
