@@ -12,8 +12,9 @@ from scipy import stats
 
 from tests.gradients.test_mechanism import CLIP, WIDTH, answer, compiled_total, encoded, mechanism, weights
 from understudy.engine import Refused
+from understudy.errors import UsageError
 from understudy.private import sampling, stream, unit_stripes
-from understudy.private.apart import shares
+from understudy.private.apart import dealt, shares
 from understudy.private.blocks import Blocks
 from understudy.private.mapping import Block
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
@@ -201,3 +202,9 @@ def test_sums_that_cannot_be_are_refused(reply, monkeypatch):
 def test_a_turn_shows_no_key():
     turn = unit_stripes.Turn(Path(), subject(), WIDTH, (0,), tape(1), query())
     assert "secrets" not in repr(turn) and str(tape(1)[0][0]) not in repr(turn)
+
+
+def test_a_worker_that_does_not_see_the_files_says_so(tmp_path):
+    """On another machine, without a shared folder, it would add nobody's gradients."""
+    with pytest.raises(UsageError, match="storage that all machines share"):
+        list(dealt(tmp_path / "gone", 0, 1, np.dtype("<i4")))

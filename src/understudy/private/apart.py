@@ -25,6 +25,7 @@ from jaxtyping import PRNGKeyArray
 from understudy.accounting import Ledger
 from understudy.conversation import Generator, Query, State
 from understudy.engine import Engine, Inline
+from understudy.errors import UsageError
 from understudy.private.blocks import Blocks, Part
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.rounds import Conversation, Held, keys_of_rounds
@@ -146,7 +147,12 @@ def block_path(home: Path, part: int, block: int) -> Path:
 
 
 def dealt(home: Path, number: int, stripes: int, kind: np.dtype[Any]) -> Iterator[np.ndarray]:
-    """Rows of one stripe, file by file."""
+    """Rows of one stripe, file by file. A worker on a machine that has no such folder would keep nobody, and say nothing."""
+    if not home.is_dir():
+        raise UsageError(
+            f"a worker does not see the folder {str(home)!r} that rows were dealt into; name a checkpoint on storage that all "
+            "machines share"
+        )
     for path in sorted(home.glob("rows-*")):
         with open(path, "rb") as file:
             ends = np.frombuffer(file.read(8 * (stripes + 1)), "<i8")
