@@ -17,8 +17,8 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.audit_mutants import load_mutants
 from benchmarks.registry import load
-from tests.audit.mutants import no_noise_anywhere
 from understudy.audit.result import AuditResult
 from understudy.audit.run import run_audit
 from understudy.audit.targets import TIGHTEST
@@ -78,7 +78,7 @@ def keep(result: AuditResult, name: str) -> None:
 
 def figure_5a(options: argparse.Namespace) -> None:
     ending = "-noise-free" if options.noise_free else ""
-    silence = no_noise_anywhere() if options.noise_free else contextlib.nullcontext()
+    silence = load_mutants().no_noise_anywhere() if options.noise_free else contextlib.nullcontext()
     with silence:
         for name in options.methods or private_methods():
             result = run_audit(
