@@ -146,8 +146,8 @@ class CliqueTree(Estimator):
         ]
         selection = Selection(columns.levels, base, noise[COUNTS], self.model_cells)
         if DISTANCES in noise:
-            weights = self.weights(columns, codec.schema.label)
-            pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights)
+            weights, focus = self.weights(columns, codec.schema.label)
+            pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights, focus)
             selection.run(pairs)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
@@ -166,12 +166,28 @@ class CliqueTree(Estimator):
         kept = kept_tables(codec, columns, layout, tables, measured)
         return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept)
 
-    def weights(self, columns: Columns, label: str | None) -> dict[Clique, float]:
-        """The workload: how much each pair counts."""
+    def weights(self, columns: Columns, label: str | None) -> tuple[dict[Clique, float], set[Clique]]:
+        """The workload: how much each pair counts, and the pairs that count more.
+
+        Of pairs with the label every class counts the same, however rare it is: what is told about a class is
+        P(column | class), which a wrong row moves by 1 / n_c. On average over K classes that is N / (K n_c) times as much as
+        where all rows are of one kind.
+        """
         names = [label, *columns.names[1:]]
         wanted = label if self.focus is None else self.focus
         own = [self.focus_weight if name is not None and name == wanted else 1.0 for name in names]
-        return {(a, b): max(own[a], own[b]) for a in columns.numbers for b in columns.numbers if a < b}
+        if wanted == label:
+            own[0] *= class_weight(columns.masses[0], columns.noise[0])
+        pairs = [(a, b) for a in columns.numbers for b in columns.numbers if a < b]
+        return {(a, b): max(own[a], own[b]) for a, b in pairs}, {
+            (a, b) for a, b in pairs if wanted is not None and wanted in (names[a], names[b])
+        }
+
+
+def class_weight(counts: np.ndarray, noise: float) -> float:
+    """Mean of N / (K n_c) over the classes; one that its noise hides counts as if it had that many rows."""
+    seen = np.maximum(np.asarray(counts, float), max(noise, 1.0))
+    return float(np.mean(seen.sum() / (len(seen) * seen)))
 
 
 def sides_of(layout: Layout) -> list[Side]:

@@ -33,6 +33,7 @@ from understudy.recipe import Curator
 DISTANCES = "pair distances"
 LEVELS = "pair levels"
 CAUTION = 1.0  # deviations of noise that a distance has to exceed
+USUAL = 0.3  # of the largest possible distance: what a column and the label are expected to show before anything is asked
 STUDIED = 2  # pairs per column whose levels are asked for, the farthest ones
 
 Level = tuple[int, ...]
@@ -40,9 +41,14 @@ Key = tuple[Clique, Level]  # columns, and a level of each
 
 
 def ask_pairs(
-    curator: Curator, columns: Columns, sigmas: tuple[float, float], max_rows: int, weights: dict[Clique, float]
+    curator: Curator,
+    columns: Columns,
+    sigmas: tuple[float, float],
+    max_rows: int,
+    weights: dict[Clique, float],
+    focus: set[Clique],
 ) -> Pairs:
-    """What two noisy vectors say about every pair of the workload `weights`."""
+    """What two noisy vectors say about every pair of the workload `weights`; pairs in `focus` are expected to depend."""
     levels = {pair: levels_of(columns, pair) for pair in weights}
     alone = {((n,), (-1,)): rounded(columns.rows * columns.shares(n, -1)) for n in columns.numbers}
     finest = {(pair, own[0]): reference(columns, pair, own[0]) for pair, own in levels.items()}
@@ -53,7 +59,10 @@ def ask_pairs(
         (pair, own): released[pair, own] - math.hypot(finest[pair, own][1], *(wrong[n] for n in pair))
         for pair, own in finest
     }
-    distances = {pair: max(value - CAUTION * noise, 0.0) for (pair, _), value in far.items()}
+    distances = {
+        pair: expected_distance(columns, pair, value, noise) if pair in focus else max(value - CAUTION * noise, 0.0)
+        for (pair, _), value in far.items()
+    }
     farthest = sorted(far, key=lambda one: -far[one])[: STUDIED * len(columns.numbers)]
     coarser = {(pair, level): reference(columns, pair, level) for pair, _ in farthest for level in levels[pair][1:]}
     # What was announced is asked, whatever distances were released: without a coarser level one distance once more.
@@ -64,9 +73,8 @@ def ask_pairs(
     missed = {key: answer[key] - chance for key, (_, chance) in studied.items()}
     found = Pairs([], distances, {})
     for pair, own in levels.items():
-        whole, shares = distances[pair], [columns.shares(n, -1) for n in pair]
-        most = 2.0 * columns.rows * (1.0 - max(float((share * share).sum()) for share in shares))
-        found.relative[pair] = min(whole / max(most, 1.0), 1.0)
+        whole = distances[pair]
+        found.relative[pair] = min(whole / largest_distance(columns, pair), 1.0)
         lost = 0.0
         for level in own:
             guess = whole * forecast_loss(columns, pair, level)
@@ -75,6 +83,21 @@ def ask_pairs(
             expected = columns.rows * np.outer(*(columns.shares(n, k) for n, k in zip(pair, level, strict=True)))
             found.candidates.append(Candidate(pair, level, expected, lost, weights[pair]))
     return found
+
+
+def largest_distance(columns: Columns, pair: Clique) -> float:
+    """How far from independence columns with these marginals can be: as far as if one determined the other."""
+    alike = max(float((share * share).sum()) for share in (columns.shares(n, -1) for n in pair))
+    return max(2.0 * columns.rows * (1.0 - alike), 1.0)
+
+
+def expected_distance(columns: Columns, pair: Clique, released: float, noise: float) -> float:
+    """Of a pair that is expected to depend: the released distance as far as it can be trusted, and the usual one otherwise.
+
+    Whoever declares a label says that columns tell something about it. All rows of a rare class are fewer than the noise of
+    hundreds of distances, so that none of its pairs would stand out.
+    """
+    return averaged(USUAL * largest_distance(columns, pair), released, noise)
 
 
 def ask(
