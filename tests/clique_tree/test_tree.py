@@ -113,7 +113,7 @@ def test_a_wrong_marginal_is_not_dependence():
             pairs = zip(question.cliques, question.known, strict=True)
             return SimpleNamespace(value=np.asarray([np.abs(exact[c] - known).sum() for c, known in pairs]))
 
-    found = ask_pairs(Answers(), columns, (1e-6, 1e-6), 1, {(1, 2): 1.0})
+    found = ask_pairs(Answers(), columns, (1e-6, 1e-6), 1, {(1, 2): 1.0}, set())
     assert found.distances[1, 2] == 0.0
     assert np.abs(exact[0, 1] - np.outer(believed, flag) / 1e4).sum() == 4000.0  # what it looks like otherwise
 

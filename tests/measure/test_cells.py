@@ -100,6 +100,18 @@ def test_recut_finds_a_narrow_column_in_wide_bounds() -> None:
     assert np.sort(np.diff(node.edges))[:20].max() < 1.0 / 2_000
 
 
+def test_cells_up_to_far_bounds_grow_from_narrow_to_wide() -> None:
+    """The same column: of rows beyond the outermost quantile few lie in a cell that is wide. (With one cell up to the bound
+    3 % of the rows would be drawn evenly from up to +-1,000.)"""
+    values = np.random.default_rng(0).normal(size=20_000) / 2_000 + 0.5
+    node = column()
+    for _ in range(3):
+        node = recut(node, counted(node, values), 32)
+    assert node.edges is not None
+    far = np.diff(node.edges) > 10.0 / 2_000
+    assert counted(node, values)[far].sum() / len(values) < 1e-3
+
+
 def test_cells_grow_with_rows_and_budget() -> None:
     assert interval_count(40_000.0, 16.0) == 100
     assert interval_count(40_000.0, 4.0) == 200 == interval_count(40_000.0, 0.16)

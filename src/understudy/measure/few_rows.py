@@ -28,14 +28,14 @@ from understudy.questions.row_maps import Entry, Label, Places, joined
 HIDDEN = 0.03  # rate off the usual outcome that is allowed for in a column where noise hides it
 NUMERIC_PART = 0.2  # of a row's expected squared length may be the scores of numeric columns, beside discrete columns
 MOST_NUMERIC = 0.5  # weight a of a normal score beside an outcome, at most
-SURE = 4.0  # errors that a rate must be above 0 to be kept
+SURE = 4.0  # errors that a rate must be above 0 to be kept, where outcomes that never happen must not be made up
 LARGEST_MOVE = 0.5  # root mean square of what rates of a class can differ from the common ones at all
 LEAST_RATIO = 0.25  # a class keeps so much of the common rate of an outcome at least
 ABSENT = 1e-6
 
 
 def ask_means(
-    curator: Curator, of: ClassFeatures, noise: Mapping[str, float], purposes: Sequence[str]
+    curator: Curator, of: ClassFeatures, noise: Mapping[str, float], purposes: Sequence[str], sure: float = SURE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]."""
     d = len(of.numeric)
@@ -57,7 +57,7 @@ def ask_means(
         total += means / error[:, None] ** 2
         precision += 1.0 / error**2
         average, error = total / precision[:, None], 1.0 / np.sqrt(precision)
-        centre = class_rates(average[:, : len(kept)], error, of, start, kept)
+        centre = class_rates(average[:, : len(kept)], error, of, start, kept, sure)
     first, second = np.split(average[:, len(kept) :] / weight, 2, axis=1)
     return class_densities(of, first, second / SPREAD, error / weight, None), centre
 
@@ -79,7 +79,7 @@ def starting_rates(of: ClassFeatures) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_rates(
-    means: np.ndarray, error: np.ndarray, of: ClassFeatures, start: np.ndarray, kept: np.ndarray
+    means: np.ndarray, error: np.ndarray, of: ClassFeatures, start: np.ndarray, kept: np.ndarray, sure: float = SURE
 ) -> np.ndarray:
     """Rates [classes, width] from noisy ones of the `kept` coordinates [classes, kept]."""
     share = of.weight
@@ -94,12 +94,12 @@ def class_rates(
         block = np.arange(first, first + size)
         if size == 1:
             rate = common[block]
-            rate = np.where(rate < SURE * noise, 0.0, np.where(rate > 1.0 - SURE * noise, 1.0, rate))
+            rate = np.where(rate < sure * noise, 0.0, np.where(rate > 1.0 - sure * noise, 1.0, rate))
             low, high = LEAST_RATIO * rate, 1.0 - LEAST_RATIO * (1.0 - rate)
             rates[:, block] = np.clip(rate + moved[:, block], low, high)
             continue
         others = np.intersect1d(block, kept)
-        rate = present_rates(common[others], SURE * noise)
+        rate = present_rates(common[others], sure * noise)
         rate = rate / max(1.0, rate.sum())
         rest = np.setdiff1d(block, others)
         rates[:, others] = np.clip(rate + moved[:, others], LEAST_RATIO * rate, 1.0)

@@ -46,6 +46,12 @@ class Columns(NamedTuple):
         """Of the columns by number; 0 is the class, which has none here."""
         return [None, *(node.column for node in self.nodes)]
 
+    @property
+    def class_weight(self) -> float:
+        """Mean of N / (K n_c) over the K classes: 1 where they are even. One that noise hides counts with as many rows as that."""
+        seen = np.maximum(self.masses[0], max(self.noise[0], 1.0))
+        return float(np.mean(seen.sum() / (len(seen) * seen)))
+
     def shares(self, number: int, level: int) -> np.ndarray:
         """Believed shares of a column's cells."""
         grouping = self.levels[number][level]
@@ -75,9 +81,8 @@ def ask_columns(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, 
     label = Grouping(np.arange(classes), classes)
     by_class = np.asarray(counts, float)
     noises = [own, *(noise for _ in nodes)]
-    return Columns(
-        nodes, classes, rows, [by_class, *found], noises, [by_class, *masses], [[label], *levels], pair_noise
-    )
+    counted, believed, cells = [by_class, *found], [by_class, *masses], [[label], *levels]
+    return Columns(nodes, classes, rows, counted, noises, believed, cells, pair_noise)
 
 
 def level_map(columns: Columns, keys: list[tuple[int, int | None]]) -> tuple[Step, tuple[int, ...]]:

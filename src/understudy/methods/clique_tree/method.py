@@ -14,6 +14,9 @@ and all that is counted afterwards shares one budget. Sums of bounded vectors ha
 pictures and tables of more than 128 columns are handed over to the mean embedding (`taken_by`), by the schema alone, and the
 plan says so.
 
+**Few rows.** Where the released number of rows says that counts of pairs would be noise, the same answers ask for class means
+(`few_rows.py`).
+
 **People with several rows.** The rows of a unit share a weight of 1 in every answer, so that noise does not grow with the
 number of rows that a unit may have. Figures are then averages over people, not over rows.
 """
@@ -31,10 +34,10 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping, estimate, learned_columns
 from understudy.measure.one_way import announce_one_way
-from understudy.measure.which_questions import enough_rows, width_of
 from understudy.methods.clique_tree.assemble import assemble
 from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, level_map
 from understudy.methods.clique_tree.descent import Measured, descend
+from understudy.methods.clique_tree.few_rows import ask_again, ask_classes, enough_rows, kept_classes
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
 from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
@@ -47,6 +50,7 @@ from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.methods.pictures.method import picture_shape
 from understudy.questions import Clique, Counts
 from understudy.recipe import Announced, Curator, Opening, Recipe, check_counts, check_positive
+from understudy.released import Released
 from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"
@@ -119,14 +123,14 @@ class CliqueTree(Estimator):
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
-        """From how many rows on pairs of columns stand out, where there is a label that other questions would serve."""
-        width = width_of(schema)
-        if width is None or COUNTS not in noise:
+        """From how many rows on pairs of columns are counted, where there is a label."""
+        columns = learned_columns(schema)
+        if schema.label_kind not in ("binary", "multiclass") or DISTANCES not in noise or columns == 0:
             return []
-        needed = math.ceil(enough_rows(width, noise[COUNTS]))
+        needed = math.ceil(enough_rows(columns, noise[COUNTS]))
         return [
-            f"below about {needed:,} rows most pairs of columns drown in noise; for the label alone mean-embedding then asks "
-            "better questions (class means)"
+            f"below about {needed:,} rows (released, not read; more where a class is rare) pairs of columns drown in noise: then "
+            "columns and class means are asked for"
         ]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
@@ -140,6 +144,9 @@ class CliqueTree(Estimator):
         columns = ask_columns(
             curator, codec, counts, plan, noise[COUNTS] * math.sqrt(2.0 * learned_columns(codec.schema))
         )
+        enough = enough_rows(len(columns.nodes), noise[COUNTS], columns.class_weight)
+        if columns.classes > 1 and columns.rows < enough:
+            return self.by_class(curator, codec, columns, noise)
         base = [
             Candidate((n,), (len(columns.levels[n]) - 1,), columns.alone(n), 0.0, self.column_weight)
             for n in columns.numbers
@@ -152,18 +159,38 @@ class CliqueTree(Estimator):
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
-        zeros, sides = Zeros(codec, intervals(columns)), sides_of(layout)
+        kept = kept_tables(codec, columns, layout, tables, measured)
         inside, beside = (
-            [zeros.without(m, sides) for m, one in zip(measured, chosen, strict=True) if one.beside is b]
-            for b in (False, True)
+            [m for m, one in zip(measured, chosen, strict=True) if one.beside is b] for b in (False, True)
         )
+        return self.opening_of(codec, columns, layout, inside, beside, kept)
+
+    def by_class(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
+        """The model of a table with few rows: columns that depend on the class (`few_rows.py`)."""
+        columns = ask_again(curator, columns, noise, (DISTANCES, LEVELS), codec.schema.max_rows_per_unit)
+        columns, measured = ask_classes(curator, codec, columns, noise, COUNTS)
+        layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
+        kept = kept_classes(codec, columns, measured, noise[COUNTS])
+        return self.opening_of(codec, columns, layout, measured, [], kept)
+
+    def opening_of(
+        self,
+        codec: Codec,
+        columns: Columns,
+        layout: Layout,
+        inside: list[Measured],
+        beside: list[Measured],
+        kept: tuple[Released, ...],
+    ) -> Opening:
+        """The model of largest entropy that fits all counts `inside` its tree, and what rows are drawn from."""
+        zeros, sides = Zeros(codec, intervals(columns)), sides_of(layout)
+        inside, beside = ([zeros.without(m, sides) for m in part] for part in (inside, beside))
         tables_inside = [item.nodes for item in inside]
         impossible = zeros.links(sides, tables_inside, layout.links, self.model_cells)
         tree = Tree(layout.sizes, tables_inside, [*layout.links, *impossible], columns.rows)
         beliefs = descend(tree, inside, self.passes)
         targets = targets_of(tree, beliefs, beside)
         network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets)
-        kept = kept_tables(codec, columns, layout, tables, measured)
         return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept)
 
     def weights(self, columns: Columns, label: str | None) -> tuple[dict[Clique, float], set[Clique]]:
@@ -177,17 +204,11 @@ class CliqueTree(Estimator):
         wanted = label if self.focus is None else self.focus
         own = [self.focus_weight if name is not None and name == wanted else 1.0 for name in names]
         if wanted == label:
-            own[0] *= class_weight(columns.masses[0], columns.noise[0])
+            own[0] *= columns.class_weight
         pairs = [(a, b) for a in columns.numbers for b in columns.numbers if a < b]
         return {(a, b): max(own[a], own[b]) for a, b in pairs}, {
             (a, b) for a, b in pairs if wanted is not None and wanted in (names[a], names[b])
         }
-
-
-def class_weight(counts: np.ndarray, noise: float) -> float:
-    """Mean of N / (K n_c) over the classes; one that its noise hides counts as if it had that many rows."""
-    seen = np.maximum(np.asarray(counts, float), max(noise, 1.0))
-    return float(np.mean(seen.sum() / (len(seen) * seen)))
 
 
 def sides_of(layout: Layout) -> list[Side]:

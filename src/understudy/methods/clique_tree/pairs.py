@@ -33,7 +33,9 @@ from understudy.recipe import Curator
 DISTANCES = "pair distances"
 LEVELS = "pair levels"
 CAUTION = 1.0  # deviations of noise that a distance has to exceed
-USUAL = 0.3  # of the largest possible distance: what a column and the label are expected to show before anything is asked
+USUAL = (
+    0.3  # of the largest possible distance: what a column and the label are expected to show before anything is asked
+)
 STUDIED = 2  # pairs per column whose levels are asked for, the farthest ones
 
 Level = tuple[int, ...]
