@@ -110,7 +110,18 @@ def test_how_finely_a_column_is_seen(source, model):
     assert 0.0 < alone <= together < 14.0
     assert resolution.within_cells(("town", "sick"), "town") == 0.0
     assert resolution.interval("age", 40.0) >= 1.0 and resolution.interval("nothing", 1.0) == 0.0
-    assert resolution.cut_off(("age", "sick"), "age") >= 0.0
+    assert resolution.hidden("age", 10.0) == 0.0
+
+
+def test_a_rare_value_is_allowed_what_its_count_was_moved_by(source, model):
+    """The released count itself, with its noise, against what is said of it; a common value stands by itself."""
+    one = next(one for one in model.released if not one.fitted and one.columns == ("town",))
+    assert [cell[0] for cell in one.cells[0]] == list("abcd") and (one.values > 4.0 * one.deviation).all()
+    assert source.resolution.shrunk("town", "d", 0.0) == 0.0 and source.resolution.shrunk("town", "nowhere", 0.0) == 0.0
+    drowned = replace(one, deviation=one.values.max() * np.ones(()))
+    resolution = Redrawn(replace(model, released=tuple(drowned if t is one else t for t in model.released))).resolution
+    assert resolution.shrunk("town", "d", 0.0) == pytest.approx(abs(one.values[3]))
+    assert resolution.shrunk("town", "d", float(one.values[3])) == 0.0
 
 
 def test_a_model_without_its_counts_says_so(model):
