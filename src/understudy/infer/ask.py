@@ -38,7 +38,7 @@ from understudy.errors import UsageError
 from understudy.infer.columns import numbers_alone, rows_of_a_person
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
-from understudy.infer.run import MOST_ROWS, own_tables, rests_on_the_model
+from understudy.infer.run import MOST_ROWS, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
 
@@ -65,10 +65,6 @@ class Answered:
         """Plain values."""
         found = [{"group": one.group, "allowance": one.allowance} | asdict(one.combined) for one in self.lines]
         return {"question": self.question, "covered": self.covered, "remarks": list(self.remarks), "answers": found}
-
-
-# Methods whose intervals fell short in `python -m benchmarks.coverage` (docs/inference.md).
-TOO_SHORT = ("mean-embedding",)
 
 
 class Drawn(NamedTuple):
@@ -174,12 +170,7 @@ def share_of(question: Question, rows: pd.DataFrame, group: str) -> float:
 
 def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> tuple[str, ...]:
     """What a reader of the numbers should know."""
-    said = []
-    if model.plan.method in TOO_SHORT:
-        said.append(
-            f"intervals of {model.plan.method} held less often than they state when they were measured; where an interval "
-            "decides something, fit clique-tree or mst"
-        )
+    said = [too_short(model)] if too_short(model) else []
     if not covered:
         said.append(rests_on_the_model(model, question.columns))
     if rows_of_a_person(model) > 1:

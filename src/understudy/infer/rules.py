@@ -42,7 +42,9 @@ d to 4 d: it is moved by -2.5 d and widened by 1.5 |d|.
 **What the model does not know.** Copies do not show what is wrong in all of them alike. An answer is, but for small terms, a mean
 over rows of some function of a row (its influence function) whose deviation is s = sqrt(n v), n rows and ordinary variance v.
 If the model has columns independent which are not, with a correlation rho between them, the answer moves by up to about
-rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side.
+rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side;
+by sqrt(k) `UNKNOWN` s where k pairs of the columns, as of a regression, are not counted: correlations that know nothing of each
+other add up by their squares.
 Where one does, but counts a number in a few cells, the model has columns independent within a cell; of the number's deviation a
 part k is within cells, and intervals are widened by `WITHIN` k s. (For the difference of two groups' means, with a share p of
 rows in the first, s is that of the number over sqrt(p (1 - p)), and a correlation rho within cells moves the difference by
