@@ -279,10 +279,16 @@ def repeat(
     asked = {f"difference of {text}": parse(text, population.schema).columns for text in population.differences}
     for name, function in functions(population).items():
         each = [evaluate(function, frame, random) for frame in drawn.frames]
+        own = [evaluate(function, frame, random) for frame in drawn.own]
         alone, real = (evaluate(function, frame, random) for frame in (naive, rows))
         for part in real:
             if all(part in one and np.isfinite(one[part]).all() for one in (*each, alone)):
-                both = combine([one[part][0] for one in each], [one[part][1] for one in each], chance=drawn.chance)
+                both = combine(
+                    [one[part][0] for one in each],
+                    [one[part][1] for one in each],
+                    chance=drawn.chance,
+                    own=[one[part][0] for one in own if part in one],
+                )
                 kind = "regression" if name == "logistic" else "difference"
                 columns = asked.get(name, (population.outcome[0], *population.features))
                 spread = np.sqrt(len(drawn.frames[0]) * np.mean([one[part][1] for one in each]))

@@ -105,3 +105,39 @@ def test_copies_that_differ_less_than_their_rows_would_are_cut_off_and_said():
 def test_what_makes_no_sense_is_refused(estimates, variances, more):
     with pytest.raises(UsageError, match="combine"):
         combine(estimates, variances, **more)
+
+
+def biased(random, shift, kept, privacy=0.2, sampling=1.0, effect=6.0):
+    """A fit that keeps a part of an effect and adds a shift: answers of its copies, and of tables of the model itself."""
+    table = random.normal(effect, math.sqrt(sampling))
+    model = kept * random.normal(table, math.sqrt(privacy)) + shift
+    copies = kept * random.normal(model, math.sqrt(privacy), COPIES) + shift
+    rows = math.sqrt(sampling)
+    return random.normal(copies, rows), np.full(COPIES, sampling), random.normal(model, rows, COPIES)
+
+
+@pytest.mark.parametrize(("shift", "kept"), [(2.0, 1.0), (-4.0, 1.0), (0.0, 0.7), (0.0, 0.5)])
+def test_what_a_fit_is_off_by_is_taken_off_and_without_it_intervals_miss(shift, kept):
+    random, count, left = np.random.default_rng(0), 0, 0
+    for _ in range(REPEATS):
+        estimates, variances, own = biased(random, shift, kept)
+        found, plain = combine(estimates, variances, own=own), combine(estimates, variances)
+        count += found.low <= 6.0 <= found.high
+        left += plain.low <= 6.0 <= plain.high
+    assert count > 0.935 * REPEATS and left < 0.5 * REPEATS
+
+
+def test_where_a_fit_is_right_hardly_anything_is_moved_or_widened():
+    random, count, wider = np.random.default_rng(0), 0, []
+    for _ in range(REPEATS):
+        estimates, variances, own = biased(random, 0.0, 1.0)
+        found, plain = combine(estimates, variances, own=own), combine(estimates, variances)
+        count += found.low <= 6.0 <= found.high
+        wider.append((found.high - found.low) / (plain.high - plain.low))
+    assert 0.935 < count / REPEATS < 0.985 and np.mean(wider) < 1.05 and np.median(wider) == 1.0
+
+
+def test_own_answers_that_are_no_numbers_or_too_few_correct_nothing():
+    plain = combine([1.0, 2.0, 3.0], [1.0] * 3)
+    assert combine([1.0, 2.0, 3.0], [1.0] * 3, own=[9.0]) == plain
+    assert combine([1.0, 2.0, 3.0], [1.0] * 3, own=[9.0, math.nan]) == plain

@@ -16,7 +16,7 @@ from understudy.infer import analyse, answer, difference, mean
 from understudy.infer.ask import draw, widened
 from understudy.infer.columns import column_intervals
 from understudy.infer.rules import WITHIN, combine
-from understudy.infer.run import not_known
+from understudy.infer.run import not_known, rests_on_the_model
 from understudy.methods.marginals.redraw import Redrawn
 from understudy.private.noise import SeededNoise
 from understudy.released import covers
@@ -165,6 +165,17 @@ def test_an_analysis_says_what_it_rests_on(model):
     # The same copies, so that what is added does not depend on chance: a quarter of the deviation on either side, at least.
     assert (found.high - found.low) - (bare.high - bare.low) > 0.5 * table().age.std()
     assert not analyse(apart, lambda rows: mean(rows.age), **few)[""].remark
+
+
+def test_pairs_that_are_not_counted_add_up_by_their_squares():
+    """Three columns that are counted one by one: three unknown correlations, not one."""
+    columns = (*SCHEMA.columns[:2], Column(name="tall", kind="boolean"))
+    rows = table()[["age", "town"]].assign(tall=lambda frame: frame.age % 2 == 0)
+    apart = fit(us.Independent(), rows, Schema(columns=columns), noise=SeededNoise(0))
+    resolution = apart.redraw_source().resolution
+    assert not_known(apart, resolution, ("age", "town"), rows) == pytest.approx(0.25)
+    assert not_known(apart, resolution, ("age", "town", "tall"), rows) == pytest.approx(0.25 * 3**0.5)
+    assert "in each of 3 pairs" in rests_on_the_model(apart, ("age", "town", "tall"))
 
 
 def test_a_report_has_intervals_of_columns_where_the_model_can_draw_copies(model):

@@ -12,6 +12,7 @@ from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.infer import answer
 from understudy.infer.ask import draw
+from understudy.infer.run import analyse, difference, mean, not_known
 from understudy.methods.mean_embedding.redraw import Redrawn
 from understudy.methods.pictures.generator import PictureGenerator
 from understudy.private.noise import SeededNoise
@@ -87,6 +88,18 @@ def test_answers_have_intervals_and_say_what_they_rest_on(model):
     assert middle.allowance >= 0.5
     assert not answer(model, "mean(age) by town", drawn=drawn).covered
     assert drawn.chance == pytest.approx(1.2)
+
+
+def test_an_analysis_by_class_allows_for_hidden_effects_and_says_that_intervals_were_short(model):
+    """As `answer` does: without it (the mutant: copies alone) the interval of a difference is shorter."""
+
+    def gap(rows):
+        return difference(mean(rows.age[rows.sick == "yes"]), mean(rows.age[rows.sick == "no"]))
+
+    found = analyse(model, gap, copies=4, rows=2000, seed=0)[""]
+    assert "held less often" in found.remark
+    assert not_known(model, model.redraw_source().resolution, ("age", "sick"), table()) > 0.0
+    assert not_known(model, model.redraw_source().resolution, ("age",), table()) == 0.0
 
 
 def test_people_with_several_rows_are_the_fewest_possible():

@@ -13,14 +13,20 @@ the model.
 alike: the same formula, with the standard deviation within cells for s and rho = `WITHIN`. Quantiles allow for half the
 interval that they fall into.
 
-**Cut off at zero.** Counts that noise makes negative become zero, so cells that hold nobody keep some rows of noise, which
-draw a small group towards everybody else: if they are a share f of its rows, by about f s.
+**Hidden by shrinkage.** What noise hides `mean-embedding` takes to be alike in all groups, and so do its copies; the sum over a
+group may be off by 1.96 deviations of its noise. (Counts of other methods that noise makes negative become zero, which draws a
+small group towards everybody else, and in copies once more: that is taken off as bias, see `rules`.)
+
+**Rare values.** A count that does not stand out from its noise is drawn towards others, in the fit and not in its copies. Of the
+share of one value the interval is widened by what the model's rows differ from the released count, which is noisy and
+not drawn anywhere, where that is below four deviations of its noise.
 
 **Rows of one person** are not independent; the sampling part of the variance is multiplied by the most rows that one person
 may have, which is the worst case.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +38,7 @@ from understudy.errors import UsageError
 from understudy.infer.columns import numbers_alone, rows_of_a_person
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
-from understudy.infer.run import MOST_ROWS, rests_on_the_model
+from understudy.infer.run import MOST_ROWS, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
 
@@ -61,10 +67,6 @@ class Answered:
         return {"question": self.question, "covered": self.covered, "remarks": list(self.remarks), "answers": found}
 
 
-# Methods whose intervals fell short in `python -m benchmarks.coverage` (docs/inference.md).
-TOO_SHORT = ("mean-embedding",)
-
-
 class Drawn(NamedTuple):
     """Copies that serve many questions."""
 
@@ -72,6 +74,7 @@ class Drawn(NamedTuple):
     totals: list[int]  # rows of the table, according to each copy
     resolution: Any  # how finely the model sees a column
     chance: float = 1.0  # how much of the sampling variance of rows shows between copies
+    own: Sequence[pd.DataFrame] = ()  # tables of the model itself
 
 
 def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int | None = None) -> Drawn:
@@ -82,7 +85,9 @@ def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int |
     source, random = model.redraw_source(), rng(seed)
     models = list(source.copies(copies, random))
     frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
-    return Drawn(frames, [one.rows for one in models], source.resolution, source.chance(size))
+    chance = source.chance(size)
+    own = [numbers_alone(frame, model.schema) for frame in own_tables(model, size, copies, chance, random)]
+    return Drawn(frames, [one.rows for one in models], source.resolution, chance, own)
 
 
 def answer(
@@ -100,6 +105,7 @@ def answer(
     question = parse(text, model.schema)
     drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed)
     each = [question.on(frame, total) for frame, total in zip(drawn.frames, drawn.totals, strict=True)]
+    own = [question.on(frame, model.rows) for frame in drawn.own]
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
     if not groups:
         raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
@@ -113,6 +119,7 @@ def answer(
             ratio=rows_of_a_person(model) * len(first) / model.rows,
             level=level,
             chance=drawn.chance,
+            own=[one[name][0] for one in own if name in one],
         )
         share = share_of(question, first, name)
         allowance = unknown(question, drawn, share, covered, found.estimate)
@@ -132,14 +139,15 @@ def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estim
     if not covered:
         return UNKNOWN * spread * odds
     several = len(question.columns) > 1
-    fake = (
-        resolution.cut_off(question.columns, question.column) / (share * float(np.mean(drawn.totals)))
-        if several
-        else 0.0
-    )
+    lost = resolution.hidden(question.column, spread) / (share * float(np.mean(drawn.totals))) if several else 0.0
     coarse = resolution.within_cells(question.columns, question.column) if several and question.value is None else 0.0
+    rare = 0.0
+    if not several and question.value is not None and question.value.sign in ("=", "!="):
+        held = estimate if question.value.sign == "=" else 1.0 - estimate
+        total = float(np.mean(drawn.totals))
+        rare = resolution.shrunk(question.column, question.value.value, held * total) / total
     finest = 0.5 * resolution.interval(question.column, estimate) if question.share is not None else 0.0
-    return min(fake, 1.0) * spread + WITHIN * coarse * odds + finest
+    return lost + WITHIN * coarse * odds + finest + rare
 
 
 def spread_of(question: Question, rows: pd.DataFrame) -> float:
@@ -162,12 +170,7 @@ def share_of(question: Question, rows: pd.DataFrame, group: str) -> float:
 
 def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> tuple[str, ...]:
     """What a reader of the numbers should know."""
-    said = []
-    if model.plan.method in TOO_SHORT:
-        said.append(
-            f"intervals of {model.plan.method} held less often than they state when they were measured; where an interval "
-            "decides something, fit clique-tree or mst"
-        )
+    said = [too_short(model)] if too_short(model) else []
     if not covered:
         said.append(rests_on_the_model(model, question.columns))
     if rows_of_a_person(model) > 1:

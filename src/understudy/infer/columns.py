@@ -12,10 +12,11 @@ import pandas as pd
 from understudy.artifact import Model, load
 from understudy.infer.question import number_codes
 from understudy.infer.rules import combine, widened
-from understudy.infer.run import mean, proportion, quantile
+from understudy.infer.run import mean, own_tables, proportion, quantile
 from understudy.methods.registry import method
 from understudy.released import fitted_tables
 from understudy.schema import Schema
+from understudy.seeds import rng
 
 COPIES, MOST_ROWS = 10, 20_000
 Interval = tuple[float, float]
@@ -32,6 +33,8 @@ class ColumnIntervals:
         self.kinds = {column.name: column.kind for column in fitted.resolved.columns}
         self.ratio, self.chance = rows_of_a_person(fitted) * rows / fitted.rows, source.chance(rows)
         self.resolution = source.resolution
+        self.own = own_tables(fitted, rows, COPIES, self.chance, rng(seed))
+        self.own_numbers = [numbers_alone(frame, fitted.schema) for frame in self.own]
 
     def mean(self, name: str) -> Interval | None:
         """Of a number."""
@@ -71,11 +74,15 @@ class ColumnIntervals:
         finest: bool = False,
         coded: bool = False,
     ) -> Interval | None:
-        each = [frame[name] for frame in (self.drawn if coded else self.frames) if name in frame]
-        each = [function(own.dropna().astype(float) if number else own) for own in each]
+        def on(frames: list[pd.DataFrame]) -> list[tuple[float, float]]:
+            columns = [frame[name] for frame in frames if name in frame]
+            return [function(own.dropna().astype(float) if number else own) for own in columns]
+
+        each, own = on(self.drawn if coded else self.frames), on(self.own if coded else self.own_numbers)
         if not each or not np.isfinite(each).all():
             return None
-        found = combine(*zip(*each, strict=True), ratio=self.ratio, chance=self.chance)
+        alone = [estimate for estimate, _ in own]
+        found = combine(*zip(*each, strict=True), ratio=self.ratio, chance=self.chance, own=alone)
         if finest:
             found = widened(found, 0.5 * self.resolution.interval(name, found.estimate))
         return (found.low, found.high)

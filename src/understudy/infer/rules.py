@@ -28,14 +28,30 @@ then set to zero, `truncated` says so, and T = [r vbar +] b / m stays positive. 
 **Interval.** Student's t with the degrees of freedom of b, the only part that few copies leave uncertain:
 nu = (m - 1) (T / (share of b in T))^2 (Satterthwaite).
 
+**Bias.** A fit that cuts counts off at zero, shrinks them or clips rows is off on average, and a copy, fitted in the same way to
+counts drawn around the model, is off once more: the model is to the copies what the real rows are to the model (the parametric
+bootstrap; Davison and Hinkley 1997, 2.2). With q_0 the mean answer of tables drawn from the model itself (`own`), d = qbar - q_0
+is what a fit like this one is off by, at the model. It is taken as far as it stands out from its own chance, of variance
+e = b / m + (variance between the own answers) / (their number): d (1 - 2 e / d^2)+, as in `measure.shrinkage.shrink_alone`.
+
+How far qbar is from the truth depends on the kind of bias. One that is the same everywhere: 2 d. A fit that keeps a part k of
+an effect D, as for small groups whose empty cells fill with noise: the model has k D, copies k^2 D, so that d = -k (1 - k) D
+and qbar is off by -(1 - k^2) D = d (1 + k) / k, which is 2 d where all is kept and 4 d where a third is. The interval allows for
+d to 4 d: it is moved by -2.5 d and widened by 1.5 |d|.
+
 **What the model does not know.** Copies do not show what is wrong in all of them alike. An answer is, but for small terms, a mean
 over rows of some function of a row (its influence function) whose deviation is s = sqrt(n v), n rows and ordinary variance v.
 If the model has columns independent which are not, with a correlation rho between them, the answer moves by up to about
-rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side.
+rho s. Where no released table counts the columns of an answer together, intervals are `widened` by `UNKNOWN` s on either side;
+by sqrt(k) `UNKNOWN` s where k pairs of the columns, as of a regression, are not counted: correlations that know nothing of each
+other add up by their squares.
 Where one does, but counts a number in a few cells, the model has columns independent within a cell; of the number's deviation a
 part k is within cells, and intervals are widened by `WITHIN` k s. (For the difference of two groups' means, with a share p of
 rows in the first, s is that of the number over sqrt(p (1 - p)), and a correlation rho within cells moves the difference by
 exactly rho k s.)
+Where shrinkage hides what differs between classes, in `mean-embedding`, the sum over a class of a value of deviation 1 may be off
+by h (1.96 deviations of its noise): with a share p of the n rows in the class that is a correlation of h / (n sqrt(p (1 - p))),
+taken for the class where it is largest.
 
 **Rows drawn evenly.** Some generators spread their draws, so that tables of one model differ by less than V: E b = P + cV with
 c < 1 (`chance`; 1: rows drawn one by one). The rules hold with c vbar taken off b, and c = 0 takes nothing off: P then
@@ -52,6 +68,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from understudy.errors import UsageError
+from understudy.measure.shrinkage import shrink_alone
 
 About = Literal["population", "table"]
 
@@ -59,6 +76,7 @@ About = Literal["population", "table"]
 # (benchmarks/coverage.py asks for it; docs/inference.md has the coverage).
 UNKNOWN = 0.25
 WITHIN = 0.1  # the same within a cell, where cells have taken up most of the dependence; chosen likewise
+OFF = (1.0, 4.0)  # times the bias of copies from their model: how far their mean may be from the truth, see above
 
 
 @dataclass(frozen=True)
@@ -74,6 +92,7 @@ class Combined:
     freedom: float
     copies: int
     truncated: bool
+    bias: float = 0.0  # how far copies are from the model on average; the estimate is moved against it
     remark: str = ""  # what a reader of the numbers should know
 
     @property
@@ -90,17 +109,19 @@ def combine(
     ratio: float | int = 1.0,
     level: float = 0.95,
     chance: float = 1.0,
+    own: Sequence[float] | np.ndarray | None = None,
 ) -> Combined:
     """Combine the answers of all copies. `ratio`: rows of a copy over rows of the table; `copies` draws as many by default.
 
     `chance`: how much of the sampling variance of rows shows between copies (`clique-tree`: 0, marginals: 1, `mean-embedding`:
-    1 + rows of a copy over rows that it was simulated from).
+    1 + rows of a copy over rows that it was simulated from). `own`: estimates on tables of the model itself, with as many rows
+    each; without them the bias stays.
     """
-    found, own = np.asarray(estimates, float), np.asarray(variances, float)
+    found, spread = np.asarray(estimates, float), np.asarray(variances, float)
     m = len(found)
-    if m < 2 or found.shape != own.shape:
+    if m < 2 or found.shape != spread.shape:
         raise UsageError("combine: give an estimate and a variance for each of at least two copies")
-    if not (np.isfinite(found).all() and np.isfinite(own).all() and (own >= 0).all()):
+    if not (np.isfinite(found).all() and np.isfinite(spread).all() and (spread >= 0).all()):
         raise UsageError(
             "combine: an estimate is not a number, or a variance is negative; some copy has no rows to answer from"
         )
@@ -108,7 +129,7 @@ def combine(
         raise UsageError(
             "combine: about is 'population' or 'table', ratio is above 0, level between 0 and 1 and chance not negative"
         )
-    between, within = float(found.var(ddof=1)), float(own.mean())
+    between, within = float(found.var(ddof=1)), float(spread.mean())
     privacy = max(between - chance * within, 0.0)
     truncated = between < chance * within
     sampling = ratio * within if about == "population" else 0.0
@@ -116,17 +137,31 @@ def combine(
     random = between / m if truncated else (1.0 + 1.0 / m) * between
     freedom = (m - 1) * min(variance / random, 1e9) ** 2 if random > 0 else math.inf  # tiny ones would overflow
     half = math.sqrt(variance) * float(student.ppf(0.5 + level / 2, freedom))
-    return Combined(
-        estimate=float(found.mean()),
+    bias = bias_of(found, own)
+    centre = float(found.mean()) - 0.5 * sum(OFF) * bias
+    combined = Combined(
+        estimate=centre,
         variance=variance,
-        low=float(found.mean()) - half,
-        high=float(found.mean()) + half,
+        low=centre - half,
+        high=centre + half,
         level=level,
         noise=1.0 - math.sqrt((variance - privacy) / variance) if variance > 0 else 0.0,
         freedom=freedom,
         copies=m,
         truncated=truncated,
+        bias=bias,
     )
+    return widened(combined, 0.5 * (OFF[1] - OFF[0]) * abs(bias))
+
+
+def bias_of(estimates: np.ndarray, own: Sequence[float] | np.ndarray | None) -> float:
+    """How far copies are from the model that they are copies of, as far as it stands out from chance."""
+    alone = np.asarray([] if own is None else own, float)
+    if len(alone) < 2 or not np.isfinite(alone).all():
+        return 0.0
+    off = float(estimates.mean() - alone.mean())
+    chance = estimates.var(ddof=1) / len(estimates) + alone.var(ddof=1) / len(alone)
+    return float(shrink_alone(np.asarray(off), math.sqrt(chance)))
 
 
 def widened(found: Combined, allowance: float) -> Combined:

@@ -18,6 +18,8 @@ so. It is widened a little where a table counts them together, a number among th
 come without their model, and nothing can be said about them.
 """
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -32,7 +34,11 @@ from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
 
 RESAMPLES = 6
+EVEN = 4  # tables of the model itself, where rows are drawn evenly and tables hardly differ
 MOST_ROWS = 50_000  # of a copy, unless more are asked for: copies of large tables would only be slow
+TOO_SHORT = (
+    "mean-embedding",
+)  # methods whose intervals fell short in `python -m benchmarks.coverage` (docs/inference.md)
 Found = dict[str, tuple[float, float]]
 Values: TypeAlias = Sequence[Any] | np.ndarray | pd.Series
 
@@ -58,11 +64,13 @@ def analyse(
         redraw = source.redraw_source()
         frames: Iterable[pd.DataFrame] = source.copies(copies, rows=size, seed=seed, source=redraw)
         ratio, chance = size / source.rows, redraw.chance(size)
+        itself = own_tables(source, size, copies, chance, rng(seed))
     else:
-        frames = source
+        frames, itself = source, []
     frames = list(frames)
     random = rng(seed)
     each = [evaluate(function, frame, random) for frame in frames]
+    alone = [evaluate(function, frame, random) for frame in itself]
     if not each:
         raise UsageError("analyse: there are no copies")
     names = [name for name in each[0] if all(name in found for found in each)]
@@ -79,29 +87,55 @@ def analyse(
             ratio=ratio,
             level=level,
             chance=chance,
+            own=[found[name][0] for found in alone if name in found],
         )
         for name in names
     }
     if not isinstance(source, Model):
         return found
     columns = looked_at(function, frames[0])
-    remark, unseen = rests_on_the_model(source, columns), not_known(source, redraw.resolution, columns, frames[0])
+    remark = "; ".join(part for part in (too_short(source), rests_on_the_model(source, columns)) if part)
+    unseen = not_known(source, redraw.resolution, columns, frames[0])
     spreads = {name: float(np.sqrt(len(frames[0]) * np.mean([one[name][1] for one in each]))) for name in names}
     return {name: replace(widened(one, unseen * spreads[name]), remark=remark) for name, one in found.items()}
+
+
+def own_tables(model: Model, rows: int, copies: int, chance: float, random: np.random.Generator) -> list[pd.DataFrame]:
+    """Tables of the model itself, which show how far its copies are off on average: few where rows are drawn evenly."""
+    count = copies if chance > 0.0 else min(copies, EVEN)
+    return [model.sample(rows, seed=int(random.integers(2**31))) for _ in range(count)]
 
 
 def not_known(model: Model, resolution: Any, columns: Sequence[str], rows: pd.DataFrame) -> float:
     """By what part of its deviation an answer about these columns may be off for what all copies have in common (`rules`)."""
     if rests_on_the_model(model, columns):
-        return UNKNOWN
-    numbers = [
-        name for name in columns if len(columns) > 1 and model.schema.column(name).kind in ("integer", "continuous")
-    ]
-    spread = {
-        name: float(pd.to_numeric(rows[name], errors="coerce").std()) for name in numbers
-    }  # some values are codes
-    parts = [resolution.within_cells(tuple(columns), name) / spread[name] for name in numbers if spread[name] > 0.0]
-    return WITHIN * min(max(parts, default=0.0), 1.0)
+        return UNKNOWN * math.sqrt(max(uncounted(model, columns), 1))
+    if len(columns) < 2:
+        return 0.0
+    parts, hidden = [0.0], [0.0]
+    for name in columns:
+        spread = spread_of(rows[name], model.schema.column(name).kind in ("integer", "continuous"))
+        if spread > 0.0:
+            parts.append(resolution.within_cells(tuple(columns), name) / spread)
+            hidden.append(0.0 if name == model.schema.label else resolution.hidden(name, spread) / spread)
+    counts = np.asarray(model.class_counts, float) / max(float(np.sum(model.class_counts)), 1.0)
+    least = float(np.sqrt((counts * (1.0 - counts)).min()))  # of the class that is hidden most
+    unseen = max(hidden) / (model.rows * least) if least > 0.0 else 0.0
+    return WITHIN * min(max(parts), 1.0) + min(unseen, 1.0)
+
+
+def uncounted(model: Model, columns: Sequence[str]) -> int:
+    """How many pairs of these columns no released table counts together."""
+    tables = fitted_tables(model.released)
+    return sum(not covers(tables, pair) for pair in itertools.combinations(columns, 2))
+
+
+def spread_of(values: pd.Series, number: bool) -> float:
+    """Standard deviation of a number, or of whether a value is not the commonest one; some values of numbers are codes."""
+    if number:
+        return float(pd.to_numeric(values, errors="coerce").std())
+    common = float(values.value_counts(normalize=True).max())
+    return float(np.sqrt(common * (1.0 - common)))
 
 
 def looked_at(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> tuple[str, ...]:
@@ -129,6 +163,16 @@ def outcome(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> str
         return type(error).__name__
 
 
+def too_short(model: Model) -> str:
+    """A remark about methods whose intervals fell short when they were measured."""
+    if model.plan.method not in TOO_SHORT:
+        return ""
+    return (
+        f"intervals of {model.plan.method} held less often than they state when they were measured; where an interval decides "
+        "something, fit clique-tree or mst"
+    )
+
+
 def rests_on_the_model(model: Model, columns: Sequence[str]) -> str:
     """A remark where no released table counts these columns together; empty where one does."""
     if tuple(columns) == (model.schema.label,) or covers(fitted_tables(model.released), columns):
@@ -136,6 +180,7 @@ def rests_on_the_model(model: Model, columns: Sequence[str]) -> str:
     return (
         f"no released table counts {', '.join(columns)} together: the answer rests on the model, and the interval allows for a "
         f"correlation of {UNKNOWN:g} that it does not know"
+        + (f" in each of {pairs} pairs of columns" if (pairs := uncounted(model, columns)) > 1 else "")
     )
 
 

@@ -78,8 +78,32 @@ def descend(tree: CliqueTree, measured: Sequence[Measured], passes: int) -> Beli
     return found
 
 
-def descend_all(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int) -> Iterator[Beliefs]:
-    """The models of several sets of counts of the same marginals with the same noise, all at once."""
+def descend_all(
+    tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int, ahead: np.ndarray | float = 0.0
+) -> Iterator[Beliefs]:
+    """The models of several sets of counts of the same marginals with the same noise, all at once.
+
+    `ahead`: added to all log-potentials to begin with; see `journey`.
+    """
+    theta = descended(tree, each, passes, ahead)[1]
+    several = tree.run_all(theta)
+    return (tree.beliefs(several, number) for number in range(len(theta)))
+
+
+def journey(tree: CliqueTree, measured: Sequence[Measured], passes: int) -> np.ndarray:
+    """How far the descent takes log-potentials from where they start.
+
+    A start counts what goes round a loop of tables more than once, and from there it is far to the fit. Other counts of the same
+    tables that differ by noise alone have nearly as far to go, and begin with most of it behind them.
+    """
+    begin, end = descended(tree, [measured], passes)
+    return np.asarray(end[0] - begin[0])
+
+
+def descended(
+    tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int, ahead: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-potentials at the start and after the descent, one row for each set of counts."""
     theta, values = [], []
     for measured in each:
         empty = [np.zeros(item.counts.shape, bool) if len(item.nodes) == 1 else unlikely(item) for item in measured]
@@ -88,13 +112,12 @@ def descend_all(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: in
         settle = [item.counts if len(item.nodes) == 1 else settled(item, tree.total, none) for item, none in both]
         values.append(tree.flat(settle))
     deviation = tree.flat([np.asarray(item.deviation, float) for item in each[0]])
-    counts, begin = Counts(np.stack(values), deviation[None]), np.stack(theta)
-    walkers = Walkers(begin, tree.run_all(begin).found, np.zeros(len(begin), int))
+    counts, begin = Counts(np.stack(values), deviation[None]), np.stack(theta) + ahead
+    walkers = Walkers(begin.copy(), tree.run_all(begin).found, np.zeros(len(begin), int))
     gradient = float(deviation.min(initial=1.0)) ** 2 / tree.total
     for direction, step, enough in ((Counts.proportional, 0.3, ROUGHLY), (Counts.slope, gradient, ENOUGH)):
         walk(tree, counts, walkers, direction, step, enough, passes)
-    several = tree.run_all(walkers.theta)
-    return (tree.beliefs(several, number) for number in range(len(begin)))
+    return begin, walkers.theta
 
 
 @dataclass

@@ -5,6 +5,9 @@ their noise and mu(y) the marginals of the fitted model,
 
     y* = mu(y) + s Z,   Z ~ N(0, 1) in every cell,      theta* = the fit to y*.
 
+A copy's descent begins where that of the fit ended, as far as the counts are the same (`descent.journey`): from the start of its
+own it would stop far from its end where tables form loops, and copies would differ by that and not by noise.
+
 The tree, the cells of columns and which pairs were counted stay as they were. Outcomes within a cell are redrawn with the noise
 of a single outcome and cut off at zero. All of it is a function of released values: it costs nothing.
 
@@ -22,7 +25,7 @@ import numpy as np
 from understudy.artifact import Model as Artifact
 from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
-from understudy.methods.clique_tree.descent import Measured, descend_all
+from understudy.methods.clique_tree.descent import Measured, descend_all, journey
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link, summed
 from understudy.methods.clique_tree.zeros import Side, Zeros
@@ -30,7 +33,7 @@ from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
 from understudy.released import fitted_tables
 
-COPY_PASSES = 150  # of a copy
+COPY_PASSES = 200  # of a copy, from near its end
 AT_ONCE = 1 << 18  # cells of the models that are fitted together: what is in use stays in the cache
 NEXT_TO_NOTHING = 2e-3  # of the mean: what `assemble` leaves to a category that is believed empty, and a little more
 
@@ -126,6 +129,8 @@ class Redrawn:
         impossible = self.zeros.links(self.sides, tables, self.cells.links, int(settings["model_cells"]))
         self.tree = CliqueTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
         self.best = self.cells.marginals(self.tree, fitted.class_counts)
+        released = [self.zeros.without(item, self.sides) for item in self.known]
+        self.ahead = journey(self.tree, released, int(settings["passes"]))
         self.resolution = TreeResolution(fitted, self.cells)
 
     def could(self, random: np.random.Generator) -> list[Measured]:
@@ -158,9 +163,8 @@ class Redrawn:
         at_once = max(AT_ONCE // self.tree.graph.cells, 1)
         for first in range(0, count, at_once):
             own = random.spawn(min(at_once, count - first))
-            for beliefs, chance in zip(
-                descend_all(self.tree, [self.could(one) for one in own], COPY_PASSES), own, strict=True
-            ):
+            each = descend_all(self.tree, [self.could(one) for one in own], COPY_PASSES, self.ahead)
+            for beliefs, chance in zip(each, own, strict=True):
                 yield self.copy(beliefs, chance)
 
     def copy(self, beliefs: Beliefs, random: np.random.Generator) -> Artifact:

@@ -1,7 +1,7 @@
 """How finely a marginal model sees a column: what its copies cannot show, because all of them share it.
 
 Three figures, each from released values alone: the length of a column's intervals, its standard deviation within the cells
-that it is counted in together with others, and how many rows of noise the cut-off at zero can leave in a group.
+that it is counted in together with others, and by how many rows a rare value's count was moved.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.artifact import Model
-from understudy.released import Released, fitted_tables
+from understudy.released import Part, Released, fitted_tables
 
-LOW = 2.0  # counts below so many standard deviations of their noise may be cut off at zero
-KEPT = 0.4  # E max(Z, 0) of a standard normal Z: what the cut-off leaves of a cell that holds nobody
+RARE = 4.0  # counts below so many standard deviations of their noise may be drawn towards other counts
 
 
 class Resolution:
@@ -50,14 +49,23 @@ class Resolution:
         lower, upper = self.fitted.resolved.column(column).bounds
         return float(np.sqrt(max(mass @ within / max(mass.sum(), 1.0), 0.0))) * (upper - lower)
 
-    def cut_off(self, columns: tuple[str, ...], column: str) -> float:
-        """Rows of noise that the cut-off at zero can leave in one group of the table that counts these columns together."""
-        table = next((one for one in self.tables if set(columns) <= one.named), None)
-        if table is None or column not in table.columns:
-            return 0.0
-        axis = table.columns.index(column)
-        low = np.asarray(table.values < LOW * table.deviation).sum(axis=axis).max(initial=0)
-        return KEPT * float(np.max(table.deviation)) * float(low)
+    def hidden(self, column: str, spread: float) -> float:
+        """Nothing: what the cut-off at zero does to a group shows between the model and its copies (`infer.rules`, Bias)."""
+        return 0.0
+
+    def shrunk(self, column: str, value: Part, rows: float) -> float:
+        """By how many rows the model may be off about a rare value by itself: what its `rows` differ from the released count.
+
+        A count is released with noise of known deviation and no bias. What does not stand out from the others by it is drawn
+        towards them (`measure.cells.estimate`), and copies, drawn around what came out, are where it was drawn to.
+        """
+        for one in self.fitted.released:
+            if not one.fitted and one.columns[-1] == column and (value,) in one.cells[-1]:
+                counts = one.values.reshape(-1, one.values.shape[-1])
+                noise = float(np.max(one.deviation)) * len(counts) ** 0.5
+                counted = float(counts[:, one.cells[-1].index((value,))].sum())
+                return abs(counted - rows) if counted < RARE * noise else 0.0
+        return 0.0
 
     def _intervals(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         row = self.nodes[column] - 1

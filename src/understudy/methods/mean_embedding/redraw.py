@@ -16,7 +16,7 @@ adds little, and `ROWS[1]` at most, that large tables cost no more.
 when answers are combined: `chance(r)` = 1 + r / N (`understudy.infer.rules`).
 
 **Hidden effects.** What noise hides the method takes to be alike in all classes, and so do all copies. Answers by class are
-therefore widened by 1.96 deviations of the noise on a class sum (`MomentResolution.cut_off`), as if nothing had been shrunk.
+therefore widened by 1.96 deviations of the noise on a class sum (`MomentResolution.hidden`), as if nothing had been shrunk.
 """
 
 import math
@@ -132,8 +132,15 @@ class MomentResolution:
         """Nothing: means per class are sums over rows, not over cells."""
         return 0.0
 
-    def cut_off(self, columns: tuple[str, ...], column: str) -> float:
-        """Rows' worth of noise on a class sum that shrinkage may have hidden, over the largest deviation of what is summed."""
+    def shrunk(self, column: str, value: object, rows: float) -> float:
+        """Nothing: the count of a value is only where class sums, which say more, are counted from."""
+        return 0.0
+
+    def hidden(self, column: str, spread: float) -> float:
+        """By how much the sum over a class of a column's values, or of one of its outcomes, may be off for what shrinkage hides.
+
+        `spread`: standard deviation of a number. Its scores, of deviation 1, have weight `NUMERIC` in the sum; an outcome has 1.
+        """
         noise = self.fitted.plan.parameters["noise"]
         if MOMENTS not in noise or self.fitted.marginals is None:
             return 0.0
@@ -143,4 +150,5 @@ class MomentResolution:
         squared = NUMERIC**2 * (1.0 + SPREAD**2 * (1.0 - ABSOLUTE**2)) * numeric + float((own * (1.0 - own)).sum())
         length = ROOM * math.sqrt(squared + HIDDEN * (len(blocks) - numeric))
         length *= 1.0 if self.fitted.schema.unit is None else math.hypot(1.0, PRESENCE)
-        return Z * float(noise[MOMENTS]) * length / 0.5  # a score has weight 1/2, an outcome a deviation of 1/2 at most
+        number = self.fitted.schema.column(column).kind in ("integer", "continuous")
+        return Z * float(noise[MOMENTS]) * length * (spread / NUMERIC if number else 1.0)
