@@ -20,11 +20,11 @@ from understudy.fit import fit
 from understudy.methods.g_pate.method import DIRECTIONS
 from understudy.methods.registry import method
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.report import PURPOSE as REPORT
 from understudy.private.mechanisms.report import Report
 from understudy.private.mechanisms.reported_gradients import Counted, ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import Ensembles
 from understudy.private.noise import SecureNoise, SeededNoise
+from understudy.questions.rounds import REPORT
 from understudy.schema import Column, Schema
 
 from . import referee_smooth
