@@ -15,7 +15,7 @@ cannot even learn that the page exists, except by the refusal itself.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl

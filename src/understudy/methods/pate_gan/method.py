@@ -218,7 +218,7 @@ class PateGan(Estimator):
         """
         rows = self.rows_per_teacher or FEWEST_ROWS
         decay = 0.5 * math.sqrt(width / rows) if self.teacher_decay is None else self.teacher_decay
-        rate = 0.5 / max(decay, 1.0) if self.teacher_learning_rate is None else self.teacher_learning_rate
+        learning_rate = 0.5 / max(decay, 1.0) if self.teacher_learning_rate is None else self.teacher_learning_rate
         return TeacherVotes(
             teachers=teachers,
             capacity=capacity,
@@ -227,7 +227,7 @@ class PateGan(Estimator):
             kind=self.noise,
             sigma=sigma,
             answers=self.answers,
-            learning_rate=rate,
+            learning_rate=learning_rate,
             weight_decay=decay,
         )
 
