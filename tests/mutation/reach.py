@@ -102,6 +102,11 @@ def _record_one(project: Project, place: str) -> dict[str, Any]:
     return made
 
 
+def state(project: Project, tests: Sequence[str]) -> str:
+    """A name of the sources and these tests as they are: what was found out about others is of no use."""
+    return hashlib.sha256("".join(_hash(project, place) for place in tests).encode()).hexdigest()
+
+
 def _hash(project: Project, place: str) -> str:
     told = hashlib.sha256()
     folder = project.root / place

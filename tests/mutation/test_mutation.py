@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from .mutate import Mutant, find
-from .reach import HERE, Project, Reach, record
-from .trial import named, sample, table, try_all
+from .reach import HERE, Project, Reach, record, state
+from .trial import Tried, named, sample, table, try_all
 
 TOY = '''"""Toy."""
 
@@ -127,11 +127,15 @@ def test_a_toy_run(project):
     }
     chosen = [mutant for mutant in find(TOY, "toy.py") if mutant.after in wanted]
     equivalent = {("toy.py", "return min(x, LIMIT)", "return (x)"): "nobody looks"}
-    seen: list[object] = []
-    trials = try_all(project, chosen, reach, equivalent, workers=2, report=seen.append)
+    seen: list[str] = []
+    tried = Tried(project.kept / "tried.jsonl", state(project, ["tests"]))
+    trials = try_all(project, chosen, reach, {}, workers=2, report=seen.append, tried=tried)
+    assert trials[1].outcome == trials[2].outcome == "survived"
+    trials = try_all(project, chosen, reach, equivalent, workers=2, report=seen.append, tried=tried)  # all are known
     assert {m.after: t.outcome for m, t in zip(chosen, trials, strict=True)} == wanted
     assert trials[0].by == "tests/test_toy.py::test_both" and trials[0].line == 11
     assert (project.src / "toy.py").read_text() == TOY and len(seen) == 4
+    assert not Tried(tried.file, "of other sources").known()
     assert named(project, [Path()], {("toy.py", t.before, t.after) for t in trials}) == chosen
     assert table(trials)[0] == "4 mutants: 1 caught, 1 survived, 1 equivalent, 1 not reached"
 
