@@ -50,8 +50,8 @@ class Reach:
         own = self.lines.get(mutant.file, {})
         found = _union(own, range(mutant.lines[0], mutant.lines[1] + 1))
         found = found or _union(own, range(mutant.statement[0], mutant.statement[1] + 1))
-        if not found and mutant.names:
-            found = self._readers(mutant, sources)
+        if mutant.names:  # besides an item that happened to be the first to import the file
+            found = found | self._readers(mutant, sources)
         usable = [item for item in found if self.seconds.get(item, quick + 1) <= quick]
         return sorted(usable, key=lambda item: (self.seconds[item], item))
 

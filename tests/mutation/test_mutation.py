@@ -102,6 +102,8 @@ def test_constants_are_reached_by_whoever_reads_them():
     reach = Reach({"toy.py": {18: {"slow", "quick"}, 9: {"other"}}}, {"slow": 9.0, "quick": 0.1, "other": 0.0})
     assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
     assert reach.items(constant, {"toy.py": TOY}, quick=10.0) == ["quick", "slow"]
+    reach.lines["toy.py"][constant.lines[0]] = {"slow"}  # which imported the file before anybody else
+    assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
 
 
 @pytest.fixture

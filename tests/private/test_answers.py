@@ -14,7 +14,7 @@ from understudy.accounting import epsilon
 from understudy.private.answers import categories, products, sums
 from understudy.private.answers.sums import LENGTH, per_unit_and_group
 from understudy.private.noise import SecureNoise, SeededNoise
-from understudy.questions import ColumnBounds, ColumnCategories, Counts, Sums, class_counts
+from understudy.questions import ColumnBounds, ColumnCategories, Counts, Products, Sums, class_counts
 from understudy.questions.bounds import NUMBERS, covering
 from understudy.questions.row_maps import Cuts, Places
 from understudy.questions.sums import FINE, SUM_GRID, WEIGHT
@@ -70,6 +70,18 @@ def test_grid_vectors_never_exceed_norm_one(rows):
         pairs = [products.on_grid(np.array(rows), owner)[0] for owner in (None, np.arange(len(rows)))]
     for steps, grid in ((alone, SUM_GRID), *((pair, products.PRODUCT_GRID) for pair in pairs)):
         assert (steps.astype(np.int64).astype(object) ** 2).sum(axis=1).max() <= grid**2
+
+
+@pytest.mark.parametrize("units", [None, [0, 1, 2], [0, 0, 1]])
+def test_products_of_short_vectors_come_with_a_quarter_of_their_squared_norm(units):
+    """All lengths are below 1, so nothing is clipped, and all numbers are on the grid."""
+    rows = np.asarray([[0.5, 0.25, 0.0], [0.25, -0.5, 0.5], [0.0, 0.0, 0.125]])
+    classes = np.zeros(3, np.int32)
+    found = ask(Products(Places(), 1, 1.0), rows, classes, None if units is None else np.asarray(units), NoNoise())
+    pairs = [(rows[:, i] * rows[:, j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert found.tolist() == [[*pairs, (rows**2).sum() / 4]]
+    nothing = ask(Products(Places(np.arange(0)), 1, 1.0), rows, classes, None, NoNoise())
+    assert nothing.tolist() == [[0.0]]
 
 
 @settings(max_examples=300, deadline=None)
