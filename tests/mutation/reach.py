@@ -56,12 +56,16 @@ class Reach:
         return sorted(usable, key=lambda item: (self.seconds[item], item))
 
     def _readers(self, mutant: Mutant, sources: dict[str, str]) -> set[str]:
-        """What runs at import was run before the first item: those count that reach a line with one of its names."""
+        """What runs at import was run before the first item: those count that reach a line with one of its names, in the file
+        or in one that speaks of it (others may have the same name for something else)."""
         word = re.compile(rf"\b({'|'.join(map(re.escape, mutant.names))})\b")
+        place = Path(mutant.file)
+        known_as = re.compile(rf"\b{re.escape(place.parent.name if place.stem == '__init__' else place.stem)}\b")
         found: set[str] = set()
         for file, source in sources.items():
-            reading = [number for number, line in enumerate(source.split("\n"), 1) if word.search(line)]
-            found |= _union(self.lines.get(file, {}), reading)
+            if file == mutant.file or known_as.search(source):
+                reading = [number for number, line in enumerate(source.split("\n"), 1) if word.search(line)]
+                found |= _union(self.lines.get(file, {}), reading)
         return found or _union(self.lines.get(mutant.file, {}), self.lines.get(mutant.file, {}))
 
 

@@ -102,6 +102,9 @@ def test_constants_are_reached_by_whoever_reads_them():
     reach = Reach({"toy.py": {18: {"slow", "quick"}, 9: {"other"}}}, {"slow": 9.0, "quick": 0.1, "other": 0.0})
     assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
     assert reach.items(constant, {"toy.py": TOY}, quick=10.0) == ["quick", "slow"]
+    others = {"toy.py": TOY, "far.py": "x = LIMIT", "near.py": "from toy import LIMIT\nx = LIMIT"}
+    far = Reach(reach.lines | {"far.py": {1: {"other"}}, "near.py": {2: {"near"}}}, reach.seconds | {"near": 1.0})
+    assert far.items(constant, others, quick=5.0) == ["quick", "near"]
     reach.lines["toy.py"][constant.lines[0]] = {"slow"}  # which imported the file before anybody else
     assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
 
