@@ -45,6 +45,13 @@ def test_labels_are_those_without_a_report_and_one_shard_moves_gaps_by_two():
     assert np.abs(gaps[0] - less[0]).max() <= 2 and (gaps[1] == less[1]).all()
 
 
+def test_a_report_is_about_the_larger_of_two_counts_with_noise_of_root_two_sigma_each():
+    one = subject()
+    made = one.report
+    assert (made.multiplier, made.delta, made.bins, made.touched, made.test) == (2.0, 1e-5, 2, 1, 0)
+    assert made.sigma_answer == pytest.approx(math.sqrt(2.0) * one.votes.scale)
+
+
 def integer_tail(sigma, least):
     """Pr[Z >= least] of the integer Gaussian, added up."""
     weight = lambda w: math.exp(-(w**2) / (2 * sigma**2))  # noqa: E731
