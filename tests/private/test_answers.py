@@ -185,6 +185,16 @@ def test_bounds_of_nothing_are_public_numbers():
     assert covering(NUMBERS, np.zeros(len(NUMBERS) - 1, np.int64), 1.0) == (0.0, 1.0)
 
 
+def test_bounds_end_at_zero_where_the_cell_around_it_is_the_outermost():
+    around = int(np.flatnonzero((NUMBERS[:-1] < 0.0) & (NUMBERS[1:] > 0.0))[0])
+    for begin, end in ((around, around + 4), (around - 3, around + 1)):
+        noisy = np.zeros(len(NUMBERS) - 1, np.int64)
+        noisy[begin:end] = 10_000
+        lower, upper = covering(NUMBERS, noisy, 1.0)
+        assert lower == (0.0 if begin == around else NUMBERS[begin])
+        assert upper == (0.0 if end == around + 1 else NUMBERS[end])
+
+
 def test_bounds_of_dates_come_back_as_whole_years():
     lower, upper = years_of(pd.to_datetime(np.full(1000, 1.5e9), unit="s"))
     assert lower <= 1.5e9 <= upper and upper - lower == pytest.approx(365 * 86400, rel=0.01)
