@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from understudy.accounting import epsilon
-from understudy.private.answers import categories, products, sums
+from understudy.private.answers import categories, counts, products, sums
 from understudy.private.answers.sums import LENGTH, per_unit_and_group
 from understudy.private.noise import SecureNoise, SeededNoise
 from understudy.questions import ColumnBounds, ColumnCategories, Counts, Products, Sums, class_counts
@@ -176,6 +176,18 @@ def test_bounds_do_not_follow_one_person():
     read_off = [(v.min(), v.max()) for v in (values, with_outlier)]
     assert ours[0] == ours[1]
     assert read_off[0] != read_off[1]
+
+
+def test_combinations_of_more_cells_than_short_numbers_hold_are_counted_apart():
+    """The first two of three columns have 301 x 301 combinations with what is missing: beyond 16 bits."""
+    sizes, rng = (300, 300, 2), np.random.default_rng(0)
+    cells = np.column_stack([rng.integers(-1, size, 2000) for size in sizes])
+    total = counts.nothing(sizes, [(0, 1, 2)])
+    counts.count_block(cells, sizes, total)
+    wanted = np.zeros(sizes, np.int64)
+    present = cells[(cells >= 0).all(axis=1)]
+    np.add.at(wanted, tuple(present.T), 1)
+    assert (total[0, 1, 2] == wanted.ravel()).all() and wanted.sum() > 900
 
 
 def test_bounds_of_nothing_are_public_numbers():
