@@ -1,20 +1,24 @@
-"""The walk of one fit through the package, and the import graph it walks on.
+"""The walk of one fit through the package, the import graph it walks on, and how much there is to read.
 
-    python -m benchmarks.walk                    files and moves between packages of `fit --method pate-gan`, cycles, edges
+    python -m benchmarks.walk                    files and moves between packages of `fit --method pate-gan`, cycles, edges, lines
+    python -m benchmarks.walk --at COMMIT        the same of the sources as they were
     python -m benchmarks.walk --draw FILE.svg    the same as a picture, for docs/design.md
 
 A file counts when a function of it runs between the command's words and the written artifact. A move is a call from one
 package into another: `sys.setprofile` sees every call, and the package of a call is the folder below `understudy`, or the file
 where there is none. Importing is not calling: what runs while a module is imported is left out. Edges and cycles are those of
-the sources (`grimp`), module by module.
+the sources (`grimp`), module by module. Lines of code are those that hold more than a comment or a piece of a docstring.
 """
 
 import argparse
 import contextlib
 import io
 import json
+import subprocess
 import sys
+import tarfile
 import tempfile
+import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,6 +45,8 @@ LAYERS = (
     ("questions", "conversation"),
     ("accounting", "schema"),
 )
+METHODS = ("methods", "recipes", "generators")  # the second and third until each system got a folder of its own
+BETWEEN = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}  # statements
 BOX, ROW, WIDTH, MARGIN = (118, 34), 84, 760, 14
 
 
@@ -160,6 +166,42 @@ def edges(graph: Mapping[str, set[str]]) -> Counter[tuple[str, str]]:
     return found
 
 
+def code_lines(source: str) -> int:
+    """Lines that hold code: no blank ones, no comments, no texts that stand for themselves."""
+    every = tokenize.generate_tokens(io.StringIO(source).readline)
+    tokens = [token for token in every if token.type not in (tokenize.NL, tokenize.COMMENT)]
+    found: set[int] = set()
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        begins = before is None or before.type in BETWEEN
+        alone = token.type == tokenize.STRING and begins and after is not None and after.type in BETWEEN
+        if token.type not in BETWEEN and not alone:
+            found.update(range(token.start[0], token.end[0] + 1))
+    return len(found)
+
+
+def lines_by_folder(folder: Path) -> dict[str, int]:
+    """Lines of code of a package, by the folders below it; files beside them are one more."""
+    found: Counter[str] = Counter()
+    for file in sorted(folder.rglob("*.py")):
+        place = file.relative_to(folder).parts
+        found[place[0] if len(place) > 1 else "files beside the folders"] += code_lines(file.read_text("utf-8"))
+    return dict(sorted(found.items()))
+
+
+@contextlib.contextmanager
+def sources_at(commit: str) -> Iterator[None]:
+    """The package as it was in a commit of this repository, first on the path of imports."""
+    repository = Path(__file__).resolve().parents[1]
+    packed = subprocess.run(["git", "archive", commit, "src"], cwd=repository, capture_output=True, check=False)
+    if packed.returncode:
+        raise SystemExit(packed.stderr.decode())
+    with tempfile.TemporaryDirectory() as name:
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(name, filter="data")
+        sys.path.insert(0, f"{name}/src")
+        yield
+
+
 def draw(found: Walk, graph: Mapping[str, set[str]]) -> str:
     """Packages in layers, and how often one calls into another; broken lines are calls through an object, without an import.
 
@@ -202,9 +244,17 @@ def draw(found: Walk, graph: Mapping[str, set[str]]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walk", description=__doc__.splitlines()[0])
+    parser.add_argument("--at", metavar="COMMIT", help="of the sources of this commit instead of those here")
     parser.add_argument("--draw", type=Path, help="write the picture to this file")
     wanted = parser.parse_args(arguments)
+    with sources_at(wanted.at) if wanted.at else contextlib.nullcontext():
+        report(wanted.draw)
+
+
+def report(picture: Path | None = None) -> None:
+    """Print the figures, and draw if that was asked for."""
     found, graph = walk(), imports()
+    lines = lines_by_folder(Path(found.folder))
     between = edges(graph)
     result = {
         "files": len(found.files),
@@ -214,12 +264,14 @@ def main(arguments: list[str] | None = None) -> None:
         "modules": len(graph),
         "imports": sum(map(len, graph.values())),
         "modules in a cycle": sum(map(len, cycles(graph))),
-        "edges from methods into private": between["methods", "private"],
-        "edges from private into methods": between["private", "methods"],
+        "edges from methods into private": sum(between[name, "private"] for name in METHODS),
+        "edges from private into methods": sum(between["private", name] for name in METHODS),
+        "lines of code": sum(lines.values()),
+        "by folder": lines,
     }
     print(json.dumps(result, indent=1))  # noqa: T201
-    if wanted.draw is not None:
-        wanted.draw.write_text(draw(found, graph), encoding="utf-8")
+    if picture is not None:
+        picture.write_text(draw(found, graph), encoding="utf-8")
 
 
 if __name__ == "__main__":

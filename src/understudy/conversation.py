@@ -49,6 +49,18 @@ class Generator(Protocol):
         ...
 
 
+class Silent:
+    """A generator's half of the rounds where there are none: all that it draws from was released before."""
+
+    def query(self, state: State, key: PRNGKeyArray) -> Query:
+        """Nothing is asked."""
+        return {}
+
+    def update(self, state: State, query: Query, answer: Answer, key: PRNGKeyArray) -> tuple[State, Info]:
+        """Nothing is learned."""
+        return state, {}
+
+
 class RowGenerator(Generator, Protocol):
     """Draws encoded rows, all columns together: networks."""
 

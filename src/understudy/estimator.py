@@ -100,10 +100,6 @@ class Estimator(Recipe):
         """The same in batches."""
         return self.fitted.sample_batches(rows, batch, seed=seed, where=where)
 
-    def fit_sample(self, data: object, schema: Schema, rows: int | None = None) -> Any:
-        """Fit, then sample: by default as many rows as were released."""
-        return self.fit(data, schema).sample(rows)
-
     def save(self, folder: str | Path) -> Path:
         """Write the fitted model into a folder."""
         return self.fitted.save(folder)

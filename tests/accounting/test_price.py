@@ -113,6 +113,15 @@ def test_pure_answers_against_the_referee(loss, answers, d):
     assert true(gaussian.epsilon(pure.mu_many(loss, answers), d)) <= d  # the GDP reading covers it too
 
 
+def test_many_pure_answers_are_read_as_gaussian_unless_delta_is_tiny():
+    """The Gaussian reading leaves out corners of 1e-18 each, which a delta below them cannot afford."""
+    loss, answers = 1e-3, pure.MANY + 10_000
+    tiny = pure.epsilon(loss, answers, 1e-17)
+    assert tiny < answers * loss and pure.log_delta(loss, answers, tiny) == pytest.approx(math.log(1e-17), abs=1e-4)
+    usual = pure.epsilon(loss, answers, 1e-5)
+    assert math.log(1e-5) - 2e-3 < pure.log_delta(loss, answers, usual) <= math.log(1e-5)
+
+
 @pytest.mark.parametrize(("loss", "answers"), [(0.7, 1), (2.0, 2), (2.0, 5), (0.5, 20), (0.1, 60), (3.0, 7)])
 def test_gaussian_reading_of_pure_answers_is_the_definition(loss, answers):
     wanted = referee.pure_mu(loss, answers, pure.RARE)
@@ -203,6 +212,19 @@ def test_composition_error_counts_every_answer_that_is_composed():
 
 
 # --- mixtures ---
+
+
+@pytest.mark.parametrize("share", [2.5, 4.0])
+def test_what_composition_may_be_wrong_by_is_taken_off_the_target(share):
+    """Delta a few times as large as the error of the transform: epsilon is for less than that, not for more."""
+    events, d = [poisson(0.2, 2.0)], share * 1.001e-14
+    assert delta(events, epsilon(events, d)) <= d
+
+
+def test_where_delta_is_hardly_more_than_the_error_of_composition_sampling_gains_nothing():
+    events, d = [poisson(0.2, 2.0)], 1.5e-14
+    assert epsilon(events, d) == pytest.approx(gaussian.epsilon(0.5, d), rel=1e-9)
+    assert epsilon(events, 2.5e-14) < 0.8 * epsilon(events, d)
 
 
 def test_lost_delta_is_taken_off_the_target():

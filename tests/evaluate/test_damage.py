@@ -170,7 +170,6 @@ def test_twelve_models_by_the_papers_names():
     ]  # fmt: skip
     assert all(is_classifier(make(0)) for name, (make, _) in classifiers.MODELS.items() if name != "xgboost")
     assert all(is_regressor(make(0)) for _, make in classifiers.MODELS.values())
-    assert list(classifiers.TITLES) == list(classifiers.EVERY)
 
 
 def test_the_four_models_of_g_pate_have_its_settings_and_run_when_asked_for():

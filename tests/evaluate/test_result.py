@@ -18,8 +18,8 @@ from understudy.evaluate.result import (
     ImpossiblePair,
     MarginalError,
     Measure,
-    Release,
     Summary,
+    SyntheticTable,
     Target,
     WholeTable,
 )
@@ -49,7 +49,7 @@ def small() -> Evaluation:
         determined=(DeterminedPair(columns=("a", "b"), real=1.0, synthetic=Summary.of([0.5, 0.6])),),
     )  # fmt: skip
     fidelity = Fidelity(shapes=(shape,), whole=whole, violations=())
-    release = Release(
+    release = SyntheticTable(
         schema={"columns": {"a": {"kind": "continuous"}}}, rows=3, columns=(), pair_columns=("a",),
         pair_measures=(("pearson",),), pairs=((1.0,),), violations=(),
     )  # fmt: skip

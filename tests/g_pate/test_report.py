@@ -20,11 +20,11 @@ from understudy.fit import fit
 from understudy.methods.g_pate.method import DIRECTIONS
 from understudy.methods.registry import method
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.report import PURPOSE as REPORT
 from understudy.private.mechanisms.report import Report
 from understudy.private.mechanisms.reported_gradients import Counted, ReportedGradients
 from understudy.private.mechanisms.teacher_gradients import Ensembles
 from understudy.private.noise import SecureNoise, SeededNoise
+from understudy.questions.rounds import REPORT
 from understudy.schema import Column, Schema
 
 from . import referee_smooth
@@ -180,6 +180,8 @@ def test_where_no_vote_can_lower_the_price_the_report_is_the_public_price():
     for coin in (bytes(32), b"\xff" * 32):
         told = subject.close(held(subject, ([9, 9, 0], [5]), coin=coin))
         assert told["epsilon_at_most"] == told["epsilon_largest"]
+        assert told["probability"] == 0.95 and "with probability 95%" in told["statement"]
+        assert (told["delta"], told["order"]) == (1e-5, 4.0)
     none = subject.close(held(subject, ([], []), tests=(0, 0)))
     assert none["epsilon_at_most"] == pytest.approx(smooth.own_price(subject.report.loss, 4.0) + np.log(1e5) / 3.0)
 

@@ -280,6 +280,7 @@ def test_each_part_of_the_price_is_needed():
 
 def test_constants_of_the_price_are_the_suprema_they_stand_for():
     v = np.linspace(-200, 200, 4_000_001)
+    assert smooth.MISS == 0.05  # as docs and reports say in words
     assert student.ppf(1 - smooth.MISS, 2) == pytest.approx(smooth.TAIL, rel=1e-12)
     assert np.abs(3 * v / (2 + v**2)).max() == pytest.approx(smooth.STEEPEST, rel=1e-6)
     assert np.abs(1 - 3 * v * (v + smooth.TAIL) / (2 + v**2)).max() == pytest.approx(smooth.SPREAD, rel=1e-6)

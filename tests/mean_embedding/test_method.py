@@ -78,7 +78,7 @@ def test_the_plan_needs_no_rows_and_spends_the_budget(schema: Schema) -> None:
 
 @pytest.mark.parametrize("label", ["sick", "town", "x", None])
 def test_every_kind_of_label(label: str | None, schema: Schema) -> None:
-    made = MeanEmbedding(epsilon=1.0, seed=0).fit_sample(gaussian_table(400, 0), replace(schema, label=label), 50)
+    made = MeanEmbedding(epsilon=1.0, seed=0).fit(gaussian_table(400, 0), replace(schema, label=label)).sample(50)
     assert list(made.columns) == list(schema.names) and len(made) == 50
     assert not made.drop(columns="late").isna().any().any()
 
@@ -97,7 +97,7 @@ def test_persons_instead_of_rows(schema: Schema) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 7])
 def test_hardly_any_rows(rows: int, schema: Schema) -> None:
-    made = MeanEmbedding(epsilon=0.1, seed=0).fit_sample(gaussian_table(rows, 0), schema, 20)
+    made = MeanEmbedding(epsilon=0.1, seed=0).fit(gaussian_table(rows, 0), schema).sample(20)
     assert len(made) == 20
 
 

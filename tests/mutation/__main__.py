@@ -12,7 +12,8 @@ reach it (`reach`), the fastest first, until one fails. The result of a mutant i
     equivalent    it survived, and `equivalent.json` says why no test could tell it from the original
     not reached   no quick test comes by
 
-Results: `.mutants/results.json` and `.mutants/results.txt`.
+Results: `.mutants/results.json` and `.mutants/results.txt`. Each mutant is also written to `.mutants/tried.jsonl` as soon as it
+is known, so that a run that was stopped goes on where it was, as long as sources and tests are the same.
 """
 
 import argparse
@@ -20,10 +21,10 @@ import json
 import sys
 from pathlib import Path
 
-from .reach import HERE, Project, record
-from .trial import Trial, named, sample, table, try_all
+from .reach import HERE, Project, record, state
+from .trial import Trial, Tried, named, sample, table, try_all
 
-TESTS = ("accounting", "private", "questions", "g_pate", "gradients")
+TESTS = ("accounting", "private", "questions", "account", "g_pate", "gradients")
 
 
 def main() -> None:
@@ -49,7 +50,8 @@ def main() -> None:
         chosen = named(project, folders, loose)
     else:
         chosen = sample(project, folders, options.sample, options.seed)
-    trials = try_all(project, chosen, reach, _equivalent(), options.workers, report=lambda one: told(one.row()))
+    tried = Tried(project.kept / "tried.jsonl", state(project, tests))
+    trials = try_all(project, chosen, reach, _equivalent(), options.workers, report=told, tried=tried)
     caught = [trial for trial in before if trial.outcome in ("caught", "timeout")]
     _write(project.kept, caught + trials)
 

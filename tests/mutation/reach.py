@@ -50,18 +50,22 @@ class Reach:
         own = self.lines.get(mutant.file, {})
         found = _union(own, range(mutant.lines[0], mutant.lines[1] + 1))
         found = found or _union(own, range(mutant.statement[0], mutant.statement[1] + 1))
-        if not found and mutant.names:
-            found = self._readers(mutant, sources)
+        if mutant.names:  # besides an item that happened to be the first to import the file
+            found = found | self._readers(mutant, sources)
         usable = [item for item in found if self.seconds.get(item, quick + 1) <= quick]
         return sorted(usable, key=lambda item: (self.seconds[item], item))
 
     def _readers(self, mutant: Mutant, sources: dict[str, str]) -> set[str]:
-        """What runs at import was run before the first item: those count that reach a line with one of its names."""
+        """What runs at import was run before the first item: those count that reach a line with one of its names, in the file
+        or in one that speaks of it (others may have the same name for something else)."""
         word = re.compile(rf"\b({'|'.join(map(re.escape, mutant.names))})\b")
+        place = Path(mutant.file)
+        known_as = re.compile(rf"\b{re.escape(place.parent.name if place.stem == '__init__' else place.stem)}\b")
         found: set[str] = set()
         for file, source in sources.items():
-            reading = [number for number, line in enumerate(source.split("\n"), 1) if word.search(line)]
-            found |= _union(self.lines.get(file, {}), reading)
+            if file == mutant.file or known_as.search(source):
+                reading = [number for number, line in enumerate(source.split("\n"), 1) if word.search(line)]
+                found |= _union(self.lines.get(file, {}), reading)
         return found or _union(self.lines.get(mutant.file, {}), self.lines.get(mutant.file, {}))
 
 
@@ -100,6 +104,11 @@ def _record_one(project: Project, place: str) -> dict[str, Any]:
     fresh.unlink()
     kept.write_text(json.dumps(made))
     return made
+
+
+def state(project: Project, tests: Sequence[str]) -> str:
+    """A name of the sources and these tests as they are: what was found out about others is of no use."""
+    return hashlib.sha256("".join(_hash(project, place) for place in tests).encode()).hexdigest()
 
 
 def _hash(project: Project, place: str) -> str:

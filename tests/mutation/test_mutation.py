@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from .mutate import Mutant, find
-from .reach import HERE, Project, Reach, record
-from .trial import named, sample, table, try_all
+from .reach import HERE, Project, Reach, record, state
+from .trial import Tried, named, sample, table, try_all
 
 TOY = '''"""Toy."""
 
@@ -102,6 +102,11 @@ def test_constants_are_reached_by_whoever_reads_them():
     reach = Reach({"toy.py": {18: {"slow", "quick"}, 9: {"other"}}}, {"slow": 9.0, "quick": 0.1, "other": 0.0})
     assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
     assert reach.items(constant, {"toy.py": TOY}, quick=10.0) == ["quick", "slow"]
+    others = {"toy.py": TOY, "far.py": "x = LIMIT", "near.py": "from toy import LIMIT\nx = LIMIT"}
+    far = Reach(reach.lines | {"far.py": {1: {"other"}}, "near.py": {2: {"near"}}}, reach.seconds | {"near": 1.0})
+    assert far.items(constant, others, quick=5.0) == ["quick", "near"]
+    reach.lines["toy.py"][constant.lines[0]] = {"slow"}  # which imported the file before anybody else
+    assert reach.items(constant, {"toy.py": TOY}, quick=5.0) == ["quick"]
 
 
 @pytest.fixture
@@ -127,11 +132,15 @@ def test_a_toy_run(project):
     }
     chosen = [mutant for mutant in find(TOY, "toy.py") if mutant.after in wanted]
     equivalent = {("toy.py", "return min(x, LIMIT)", "return (x)"): "nobody looks"}
-    seen: list[object] = []
-    trials = try_all(project, chosen, reach, equivalent, workers=2, report=seen.append)
+    seen: list[str] = []
+    tried = Tried(project.kept / "tried.jsonl", state(project, ["tests"]))
+    trials = try_all(project, chosen, reach, {}, workers=2, report=seen.append, tried=tried)
+    assert trials[1].outcome == trials[2].outcome == "survived"
+    trials = try_all(project, chosen, reach, equivalent, workers=2, report=seen.append, tried=tried)  # all are known
     assert {m.after: t.outcome for m, t in zip(chosen, trials, strict=True)} == wanted
     assert trials[0].by == "tests/test_toy.py::test_both" and trials[0].line == 11
     assert (project.src / "toy.py").read_text() == TOY and len(seen) == 4
+    assert not Tried(tried.file, "of other sources").known()
     assert named(project, [Path()], {("toy.py", t.before, t.after) for t in trials}) == chosen
     assert table(trials)[0] == "4 mutants: 1 caught, 1 survived, 1 equivalent, 1 not reached"
 

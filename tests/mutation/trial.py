@@ -1,5 +1,6 @@
 """Trying mutants: each in a copy of the sources, against the fastest items that reach it."""
 
+import json
 import random
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -43,6 +44,23 @@ class Trial:
         return dict(vars(self))
 
 
+@dataclass
+class Tried:
+    """A file with the trials of stopped runs; those of the same `state` of sources and tests still hold."""
+
+    file: Path
+    state: str
+
+    def known(self) -> dict[tuple[str, int, str, str], Trial]:
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        found = [Trial(**entry["trial"]) for entry in map(json.loads, lines) if entry["state"] == self.state]
+        return {(trial.file, trial.line, trial.before, trial.after): trial for trial in found}
+
+    def add(self, trial: Trial) -> None:
+        with self.file.open("a") as file:
+            file.write(json.dumps({"state": self.state, "trial": trial.as_dict()}) + "\n")
+
+
 def sources(project: Project, folders: Sequence[Path]) -> dict[str, str]:
     files = sorted(file for folder in folders for file in (project.src / folder).rglob("*.py"))
     return {str(file.relative_to(project.src)): file.read_text(encoding="utf-8") for file in files}
@@ -72,10 +90,12 @@ def try_all(
     reach: Reach,
     equivalent: Equivalent,
     workers: int,
-    report: Callable[[Trial], None],
+    report: Callable[[str], None],
+    tried: Tried,
 ) -> list[Trial]:
     """Try them, `workers` at a time, each worker on a copy of the sources of its own."""
     every = sources(project, [Path()])
+    known = tried.known()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(workers):
@@ -86,12 +106,16 @@ def try_all(
         _control(project, copy, mutants, every, reach)
 
         def one(mutant: Mutant) -> Trial:
+            before = known.get((mutant.file, mutant.lines[0], *mutant.shown(every[mutant.file])))
+            if before is not None:
+                return _excused(before, equivalent)
             copy = copies.get()
             try:
                 done = _try(project, copy, mutant, every, reach, equivalent)
             finally:
                 copies.put(copy)
-            report(done)
+            tried.add(done)
+            report(done.row())
             return done
 
         with ThreadPoolExecutor(workers) as pool:
@@ -112,9 +136,12 @@ def _try(
         outcome, by = _run(project, copy, items, START + 4 * planned)
     finally:
         _put(copy / mutant.file, source)
-    if outcome == "survived" and (mutant.file, before, after) in equivalent:
-        outcome, by = "equivalent", equivalent[mutant.file, before, after]
-    return Trial(*shown, outcome, by, len(items))
+    return _excused(Trial(*shown, outcome, by, len(items)), equivalent)
+
+
+def _excused(trial: Trial, equivalent: Equivalent) -> Trial:
+    why = equivalent.get((trial.file, trial.before, trial.after))
+    return replace(trial, outcome="equivalent", by=why) if why and trial.outcome == "survived" else trial
 
 
 def _choose(mutant: Mutant, every: dict[str, str], reach: Reach) -> tuple[list[str], float]:

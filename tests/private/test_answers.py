@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from understudy.accounting import epsilon
-from understudy.private.answers import categories, products, sums
+from understudy.private.answers import categories, counts, products, sums
 from understudy.private.answers.sums import LENGTH, per_unit_and_group
 from understudy.private.noise import SecureNoise, SeededNoise
-from understudy.questions import ColumnBounds, ColumnCategories, Counts, Sums, class_counts
+from understudy.questions import ColumnBounds, ColumnCategories, Counts, Products, Sums, class_counts
 from understudy.questions.bounds import NUMBERS, covering
 from understudy.questions.row_maps import Cuts, Places
 from understudy.questions.sums import FINE, SUM_GRID, WEIGHT
@@ -70,6 +70,18 @@ def test_grid_vectors_never_exceed_norm_one(rows):
         pairs = [products.on_grid(np.array(rows), owner)[0] for owner in (None, np.arange(len(rows)))]
     for steps, grid in ((alone, SUM_GRID), *((pair, products.PRODUCT_GRID) for pair in pairs)):
         assert (steps.astype(np.int64).astype(object) ** 2).sum(axis=1).max() <= grid**2
+
+
+@pytest.mark.parametrize("units", [None, [0, 1, 2], [0, 0, 1]])
+def test_products_of_short_vectors_come_with_a_quarter_of_their_squared_norm(units):
+    """All lengths are below 1, so nothing is clipped, and all numbers are on the grid."""
+    rows = np.asarray([[0.5, 0.25, 0.0], [0.25, -0.5, 0.5], [0.0, 0.0, 0.125]])
+    classes = np.zeros(3, np.int32)
+    found = ask(Products(Places(), 1, 1.0), rows, classes, None if units is None else np.asarray(units), NoNoise())
+    pairs = [(rows[:, i] * rows[:, j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert found.tolist() == [[*pairs, (rows**2).sum() / 4]]
+    nothing = ask(Products(Places(np.arange(0)), 1, 1.0), rows, classes, None, NoNoise())
+    assert nothing.tolist() == [[0.0]]
 
 
 @settings(max_examples=300, deadline=None)
@@ -166,11 +178,33 @@ def test_bounds_do_not_follow_one_person():
     assert read_off[0] != read_off[1]
 
 
+def test_combinations_of_more_cells_than_short_numbers_hold_are_counted_apart():
+    """The first two of three columns have 301 x 301 combinations with what is missing: beyond 16 bits."""
+    sizes, rng = (300, 300, 2), np.random.default_rng(0)
+    cells = np.column_stack([rng.integers(-1, size, 2000) for size in sizes])
+    total = counts.nothing(sizes, [(0, 1, 2)])
+    counts.count_block(cells, sizes, total)
+    wanted = np.zeros(sizes, np.int64)
+    present = cells[(cells >= 0).all(axis=1)]
+    np.add.at(wanted, tuple(present.T), 1)
+    assert (total[0, 1, 2] == wanted.ravel()).all() and wanted.sum() > 900
+
+
 def test_bounds_of_nothing_are_public_numbers():
     assert bounds_of(np.zeros(0)) == (0.0, 1.0)
     lower, upper = years_of(pd.to_datetime(np.zeros(0), unit="s"))
     assert lower < upper
     assert covering(NUMBERS, np.zeros(len(NUMBERS) - 1, np.int64), 1.0) == (0.0, 1.0)
+
+
+def test_bounds_end_at_zero_where_the_cell_around_it_is_the_outermost():
+    around = int(np.flatnonzero((NUMBERS[:-1] < 0.0) & (NUMBERS[1:] > 0.0))[0])
+    for begin, end in ((around, around + 4), (around - 3, around + 1)):
+        noisy = np.zeros(len(NUMBERS) - 1, np.int64)
+        noisy[begin:end] = 10_000
+        lower, upper = covering(NUMBERS, noisy, 1.0)
+        assert lower == (0.0 if begin == around else NUMBERS[begin])
+        assert upper == (0.0 if end == around + 1 else NUMBERS[end])
 
 
 def test_bounds_of_dates_come_back_as_whole_years():

@@ -10,17 +10,11 @@ import pytest
 from understudy.audit import recount
 from understudy.methods.registry import method
 from understudy.private.mechanisms.published_votes import Held, PublishedVotes, draw_batches
-from understudy.private.mechanisms.teacher_votes import Teachers, TeacherVotes
+from understudy.private.mechanisms.teacher_votes import Teachers
 from understudy.private.partition import Shards
 from understudy.schema import Column, Schema
 
 K, CAPACITY, WIDTH, BATCH = 3, 5, 2, 4
-
-
-def votes(**changes):
-    settings = {"teachers": (K,), "capacity": CAPACITY, "judged": 8, "classes_per_unit": 1, "kind": "laplace"}
-    settings |= {"sigma": 20.0, "answers": "label", "learning_rate": 0.01, "weight_decay": 0.0}
-    return TeacherVotes(**(settings | changes))
 
 
 def shards():
@@ -45,7 +39,7 @@ def test_batches_hold_rows_of_the_own_shard_only():
 
 
 def test_a_teacher_takes_steps_of_adam_on_its_own_rows():
-    subject = PublishedVotes(votes(), 0.05, 1e-5, 1.0)
+    subject = PublishedVotes.of(K, CAPACITY, 8, 0.01, inverse_scale=0.05, delta=1e-5, epsilon=1.0)
     data = shards()
     teachers = Teachers(jnp.zeros((1, K, WIDTH)), jnp.zeros((1, K)))
     held = Held(teachers, optax.adam(0.01).init(teachers), jnp.zeros(100))

@@ -12,9 +12,9 @@ from understudy.accounting import smooth
 from understudy.accounting.ledger import entries_from_dict
 from understudy.methods.pate_gan.method import PateGan
 from understudy.methods.pate_gan.priced import PateGanPriced
-from understudy.private.mechanisms.report import PURPOSE
 from understudy.private.mechanisms.reported_votes import ReportedVotes, reported
 from understudy.private.noise import SeededNoise
+from understudy.questions.rounds import REPORT
 
 from ..conformance.tables import QUICK, TINY, mixed_schema, mixed_table
 from .test_teacher_votes import mechanism, question, table, without_shard
@@ -43,6 +43,13 @@ def test_labels_are_those_without_a_report_and_one_shard_moves_gaps_by_two():
     np.testing.assert_array_equal(said, plain)
     less, _ = counted(one, without_shard(shards, 0, 0), held)
     assert np.abs(gaps[0] - less[0]).max() <= 2 and (gaps[1] == less[1]).all()
+
+
+def test_a_report_is_about_the_larger_of_two_counts_with_noise_of_root_two_sigma_each():
+    one = subject()
+    made = one.report
+    assert (made.multiplier, made.delta, made.bins, made.touched, made.test) == (2.0, 1e-5, 2, 1, 0)
+    assert made.sigma_answer == pytest.approx(math.sqrt(2.0) * one.votes.scale)
 
 
 def integer_tail(sigma, least):
@@ -76,8 +83,8 @@ def test_a_report_is_planned_charged_and_told(make):
     model = (
         make(epsilon=4.0, **options | {"report_share": 0.2, "teachers": 60}).fit(mixed_table(), mixed_schema()).fitted
     )
-    spent = [charge for charge in entries_from_dict(model.ledger)[1] if charge.purpose == PURPOSE]
-    share = next(one.share for one in model.plan.shares() if one.purpose == PURPOSE)
+    spent = [charge for charge in entries_from_dict(model.ledger)[1] if charge.purpose == REPORT]
+    share = next(one.share for one in model.plan.shares() if one.purpose == REPORT)
     assert len(spent) == 1 and share == pytest.approx(0.2, rel=0.15)
     assert model.certificate.valid and model.certificate.epsilon == 4.0
     assert "not the guarantee" in model.report["statement"]

@@ -88,6 +88,7 @@ def in_one(ensemble, rounds=ROUNDS):
 def test_ensembles_are_cut_by_size_alone():
     assert cut_into(subject(), WIDTH) == Cut(4, 6)
     assert cut_into(mechanism(teachers=(6, 2)), WIDTH) == Cut(1, 6)  # needs no cutting
+    assert cut_into(mechanism(teachers=(6, 2)), SMALL) == Cut(6, 1)  # a single teacher is too large
     assert not sharded.in_stripes(mechanism(teachers=(6, 2)), WIDTH) and sharded.in_stripes(subject(), WIDTH)
 
 

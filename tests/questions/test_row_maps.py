@@ -18,6 +18,7 @@ from understudy.questions.row_maps import (
     Entry,
     Forest,
     Label,
+    Leaves,
     LookUp,
     OneHot,
     Places,
@@ -153,6 +154,15 @@ def test_a_mutant_that_mixes_rows_is_caught(monkeypatch):
 
 BOTH = Cuts(np.asarray([0, 1]), (np.asarray([0.5]),) * 2, np.asarray([-1, -1]))
 FAR, BACK, LEAF = np.asarray([0, 99, -1]), np.asarray([1, 0, 0]), np.asarray([2, 2, 0])
+
+
+def test_a_row_goes_left_at_or_below_the_threshold_and_brings_the_values_of_its_leaves():
+    left, right = np.asarray([1, 0, 3, 0, 0]), np.asarray([2, 0, 4, 0, 0])
+    value = np.asarray([[9.0, 9.0], [1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [3.0, 0.0]])
+    tree = Tree(np.asarray([0, -1, 1, -1, -1]), np.asarray([0.5, 0.0, 0.25, 0.0, 0.0]), left, right, value)
+    block = Block(np.asarray([[0.5, 9.0], [0.6, 0.25], [0.6, 0.3]], np.float32), np.zeros(3, np.int32))
+    assert apply(Leaves((tree, tree)), block).tolist() == [[2.0, 0.0], [0.0, 4.0], [6.0, 0.0]]
+    assert apply(Forest((tree, tree)), block).tolist() == [[0], [1], [0]]
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ class Maker:
         )
         return r.Groups(by=by, role=role, groups=groups, vanished=gone, metrics=("auroc",))
 
-    def release(self, shapes: tuple[r.ColumnShape, ...], violations: tuple[r.Violation, ...]) -> r.Release:
+    def release(self, shapes: tuple[r.ColumnShape, ...], violations: tuple[r.Violation, ...]) -> r.SyntheticTable:
         columns = tuple(
             r.SyntheticColumn(
                 column=s.column,
@@ -263,7 +263,7 @@ class Maker:
                 for s in shapes
             },
         }
-        return r.Release(
+        return r.SyntheticTable(
             schema=schema,
             rows=30_000,
             columns=columns,
@@ -362,7 +362,9 @@ class Maker:
         release = self.release(shapes, ())
         return r.Evaluation(
             header=self.header(shapes, label="label", label_kind="multiclass", classes=tuple("0123456789")),
-            release=r.Release(**{**{f: getattr(release, f) for f in release.__dataclass_fields__}, "grid_png": fake}),
+            release=r.SyntheticTable(
+                **{**{f: getattr(release, f) for f in release.__dataclass_fields__}, "grid_png": fake}
+            ),
             images=r.Images(
                 height=28,
                 width=28,
@@ -432,7 +434,7 @@ class Maker:
             header=self.header(
                 (shape,), certificate=None, train_rows=None, synthetic_rows=(0,), test_rows=0, label=None
             ),
-            release=r.Release(
+            release=r.SyntheticTable(
                 schema={}, rows=0, columns=(column,), pair_columns=("x",), pair_measures=(("pearson",),),
                 pairs=((None,),), violations=(), origin=ORIGIN,
             ),

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from understudy.serve.app import create
 from understudy.serve.folders import Folders
-from understudy.serve.guard import Guard, local
+from understudy.serve.guard import Guard
 from understudy.serve.site import Site
 
 PORT = 8765
@@ -78,7 +78,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def guard(folder: Path) -> Iterator[Guard]:
-    made = create(Folders.named([folder]), **local(PORT))
+    hosts = frozenset(f"{name}:{PORT}" for name in ("127.0.0.1", "localhost", "[::1]"))  # as `understudy serve` says
+    made = create(Folders.named([folder]), origin=f"http://127.0.0.1:{PORT}", hosts=hosts)
     yield made
     site_of(made).jobs.close()
 

@@ -14,16 +14,6 @@ import yaml
 
 FILL = "FILL IN"
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
-FORM = {  # every key of `deployment`, part by part
-    "basic": ("name", "description", "data_curators", "intended_use", "data_product_type", "data_product_region",
-              "data_product_sector", "publication_date"),
-    "dp_variant": ("variant_name", "data_domain", "unprotected_quantities"),
-    "privacy_loss": ("privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details"),
-    "deployment_model": ("model_name", "actors", "release_type", "data_source_type", "access_type"),
-    "accounting": ("post_processing", "composition"),
-    "implementation": ("preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"),
-    "administrative": ("sources", "notes", "registry_authors"),
-}  # fmt: skip
 
 
 def document(certificate: Mapping[str, Any]) -> dict[str, Any]:

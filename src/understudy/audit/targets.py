@@ -161,11 +161,6 @@ def made_up(name: str) -> Pair:
     return TARGETS[name]()
 
 
-def tightest(method: str) -> Pair:
-    """The made-up pair on which every answer of a method moves about as far as it can."""
-    return made_up(TIGHTEST.get(method, "corner"))
-
-
 def record_pair(frame: pd.DataFrame, schema: Schema, row: int) -> Pair:
     """A table with and without the unit of the row in position `row`."""
     frame = frame.reset_index(drop=True)

@@ -100,14 +100,6 @@ OF_G_PATE: Mapping[str, tuple[Make, Make]] = {
     ),
 }
 EVERY: Mapping[str, tuple[Make, Make]] = {**MODELS, **OF_G_PATE}
-TITLES: Mapping[str, str] = {
-    "logistic": "Logistic regression", "forest": "Random forest", "gaussian-nb": "Gaussian naive Bayes",
-    "bernoulli-nb": "Bernoulli naive Bayes", "linear-svc": "Linear SVM", "tree": "Decision tree",
-    "lda": "Linear discriminant analysis", "adaboost": "AdaBoost", "bagging": "Bagging",
-    "gbm": "Gradient boosting", "mlp": "Multi-layer perceptron", "xgboost": "XGBoost",
-    "logistic-g-pate": "Logistic regression (G-PATE's)", "adaboost-g-pate": "AdaBoost (G-PATE's)",
-    "bagging-g-pate": "Bagging (G-PATE's)", "mlp-g-pate": "Multi-layer perceptron (G-PATE's)",
-}  # fmt: skip
 
 
 def choose(names: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from dataclasses import replace
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.private.mechanisms.report import PURPOSE as REPORT
 from understudy.questions.categories import LARGEST_LIST
+from understudy.questions.rounds import REPORT
 from understudy.recipe import Announced
 from understudy.schema import Schema
 

@@ -41,7 +41,7 @@ Z = 1.959964
 SHARES = {"people": 0.15, "mean distances": 0.5, "score tables": 0.35}  # of the squared privacy loss
 NUMBER = 2.0 / 3.0  # of the part of "people": how many there are; the rest: how many are unseen
 DROWNED = 5.0  # a class with fewer people than so many deviations of the noise on their number has no AUROC
-GRID = np.linspace(0.0, 1.0, 1001)
+TRIED = np.linspace(0.0, 1.0, 1001)  # values of a share, for its interval
 
 
 def scales(budget: Budget, scored: bool) -> dict[str, float]:
@@ -120,12 +120,12 @@ def area_variance(positive: np.ndarray, negative: np.ndarray, own: float, others
 
 def share(own: float, rest: float, deviation: float, others: int = 1) -> tuple[float, float, float]:
     """own / (own + rest) and its interval; the noise of `rest` is that of so many counts together."""
-    off = np.abs((1.0 - GRID) * own - GRID * rest)
-    kept = GRID[off <= Z * deviation * np.sqrt(others * GRID**2 + (1.0 - GRID) ** 2)]
+    off = np.abs((1.0 - TRIED) * own - TRIED * rest)
+    kept = TRIED[off <= Z * deviation * np.sqrt(others * TRIED**2 + (1.0 - TRIED) ** 2)]
     value = float(np.clip(own / (own + rest), 0.0, 1.0)) if own + rest > 0.0 else 0.5
     if len(kept) == 0:
         return value, 0.0, 1.0
-    return value, max(float(kept.min() - GRID[1]), 0.0), min(float(kept.max() + GRID[1]), 1.0)  # outwards on the grid
+    return value, max(float(kept.min() - TRIED[1]), 0.0), min(float(kept.max() + TRIED[1]), 1.0)  # outwards on the grid
 
 
 def calibration(

@@ -32,7 +32,7 @@ import dp_accounting as dpa
 import numpy as np
 from scipy.special import log_ndtr
 
-from understudy.questions.counts import WEIGHT_GRID, Clique
+from understudy.questions.counts import Clique, Weighed
 from understudy.questions.row_maps import Step
 
 POINTS = 255  # a row gives a judged model at most so many points
@@ -45,7 +45,7 @@ def bounded_range(sigma: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalChoice:
+class MarginalChoice(Weighed):
     """The number of a candidate whose integer estimate is far from the truth."""
 
     cells: Step
@@ -68,14 +68,9 @@ class MarginalChoice:
         return dpa.GaussianDpEvent(self.sigma)
 
     @property
-    def grid(self) -> int:
-        """What one unit of weight is counted as."""
-        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
-
-    @property
     def influence(self) -> int:
         """The most that a unit can change a score by, in steps of the grid."""
-        return (self.grid if self.share else self.rows_per_unit) * max(self.weights)
+        return super().influence * max(self.weights)
 
     @property
     def scale(self) -> float:

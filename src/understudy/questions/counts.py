@@ -40,8 +40,25 @@ Clique = tuple[int, ...]  # numbers of the nodes of a marginal
 WEIGHT_GRID = 1 << 20  # steps of a unit's weight, where its rows share it
 
 
+class Weighed:
+    """What the rows of a unit count in a question: each of them in full, or with `share` one weight for all of them."""
+
+    rows_per_unit: int
+    share: bool
+
+    @property
+    def grid(self) -> int:
+        """What one unit of weight is counted as."""
+        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
+
+    @property
+    def influence(self) -> int:
+        """How much a unit can add to one cell of one clique, in steps of the grid."""
+        return self.grid if self.share else self.rows_per_unit
+
+
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Weighed):
     """One answer: exact integer counts with exact integer noise."""
 
     cells: Step  # a cell of every node
@@ -76,16 +93,6 @@ class Counts:
     def event(self) -> dpa.DpEvent:
         """One answer for all tables together."""
         return dpa.GaussianDpEvent(self.sigma) if self.noise == "gaussian" else dpa.LaplaceDpEvent(self.sigma)
-
-    @property
-    def grid(self) -> int:
-        """What one unit of weight is counted as."""
-        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
-
-    @property
-    def influence(self) -> int:
-        """How much a unit can add to one cell of one clique, in steps of the grid."""
-        return self.grid if self.share else self.rows_per_unit
 
     @property
     def deviations(self) -> tuple[float, ...]:

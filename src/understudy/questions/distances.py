@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.questions.counts import WEIGHT_GRID, Clique
+from understudy.questions.counts import Clique, Weighed
 from understudy.questions.row_maps import Step
 
 FINE = 1 << 12  # shares of a block are multiples of 1 / FINE
@@ -58,7 +58,7 @@ Known = np.ndarray | Blocks
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class Distances(Weighed):
     """One Gaussian answer: L1 distances of exact counts from what is known of them, with exact integer noise."""
 
     cells: Step  # a cell of every node
@@ -77,11 +77,6 @@ class Distances:
     @property
     def event(self) -> dpa.DpEvent:
         return dpa.GaussianDpEvent(self.sigma)
-
-    @property
-    def grid(self) -> int:
-        """What one unit of weight is counted as."""
-        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
 
     @property
     def deviation(self) -> float:

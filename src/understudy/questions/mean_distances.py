@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import dp_accounting as dpa
 import numpy as np
 
-from understudy.questions.counts import WEIGHT_GRID, Clique
+from understudy.questions.counts import Clique, Weighed
 from understudy.questions.row_maps import Step
 
 FINE = 1 << 8  # expected counts are multiples of 1 / FINE
@@ -44,7 +44,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MeanDistances:
+class MeanDistances(Weighed):
     """One Gaussian answer: mean distances of groups of marginals from what is expected."""
 
     cells: Step  # a cell of every node
@@ -61,11 +61,6 @@ class MeanDistances:
     @property
     def event(self) -> dpa.DpEvent:
         return dpa.GaussianDpEvent(self.sigma)
-
-    @property
-    def grid(self) -> int:
-        """What one unit of weight is counted as."""
-        return WEIGHT_GRID if self.share and self.rows_per_unit > 1 else 1
 
     @property
     def deviation(self) -> float:

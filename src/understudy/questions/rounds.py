@@ -1,9 +1,14 @@
 """The query types of conversations in rounds: what a generator asks, what it is told. Arrays computed from released
-values alone."""
+values alone.
+
+`REPORT` is the purpose, in plan and ledger, of the one number that can be asked for when the rounds of teachers are over.
+"""
 
 from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+REPORT = "report of the data-dependent price"
 
 
 class Judgement(NamedTuple):

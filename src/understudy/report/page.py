@@ -13,10 +13,11 @@ Guarantees
 import functools
 from collections.abc import Iterable
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from understudy.report.node import Element, addressed, date, figure, summary
+from understudy.report.strict import environment
 from understudy.report.svg import clean, number
 
 LIMIT_BYTES = 3_000_000
@@ -65,15 +66,6 @@ def page(
 
 @functools.cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("understudy.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        extensions=["jinja2.ext.do"],
-    )
+    made = environment("understudy.report", keep_trailing_newline=True, extensions=["jinja2.ext.do"])
     made.filters |= {f.__name__: f for f in (cell, date, figure, name, number, summary, typed)}
     return made

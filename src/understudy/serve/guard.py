@@ -15,7 +15,7 @@ cannot even learn that the page exists, except by the refusal itself.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, parse_qsl
@@ -178,9 +178,3 @@ async def _fields(headers: Headers, receive: Receive) -> dict[str, str]:
     except ValueError:
         raise Refused(400, "the form cannot be read") from None
     return dict(pairs)
-
-
-def local(port: int, scheme: str = "http") -> Mapping[str, object]:
-    """Origin and host names of a page on this machine."""
-    names = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
-    return {"origin": f"{scheme}://127.0.0.1:{port}", "hosts": names}

@@ -2,11 +2,12 @@
 
 import functools
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from understudy.report.strict import environment
 from understudy.report.svg import clean
 from understudy.serve.guard import CSRF
 
@@ -20,16 +21,9 @@ STEPS = (
 
 
 @functools.cache
-def environment() -> Environment:
-    """Jinja, strict and escaping."""
-    made = Environment(
-        loader=PackageLoader("understudy.serve"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def templates() -> Environment:
+    """The pages, with what they call."""
+    made = environment("understudy.serve")
     made.filters |= {"exact": exact, "lines": lines, "percent": percent, "size": size}
     made.globals |= {"STEPS": STEPS}
     return made
@@ -38,7 +32,7 @@ def environment() -> Environment:
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """One page; every form in it can carry the form token."""
     given = {"csrf": request.scope[CSRF], "step": template, "work": None, "reach": (), "reload": False} | values
-    return HTMLResponse(environment().get_template(f"{template}.html").render(given), status_code=status)
+    return HTMLResponse(templates().get_template(f"{template}.html").render(given), status_code=status)
 
 
 def lines(text: str) -> Markup:

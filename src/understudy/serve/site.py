@@ -24,7 +24,7 @@ from understudy.serve import commands, describe, outlook
 from understudy.serve.folders import ACCOUNTS, DICTIONARIES, TABLES, Folders
 from understudy.serve.guard import FORM
 from understudy.serve.jobs import Jobs
-from understudy.serve.pages import environment, page
+from understudy.serve.pages import page, templates
 from understudy.serve.work import Work
 
 EVENT_SECONDS = 0.5
@@ -127,7 +127,7 @@ class Site:
         work = self.work(request)
         document = describe.merge(describe.load(work.schema, work.table)[0], request.scope[FORM], work.table)
         judgement = describe.judge(document, work.table)
-        html = environment().get_template("judgement.html").render(judgement=judgement, saved=False, work=work)
+        html = templates().get_template("judgement.html").render(judgement=judgement, saved=False, work=work)
         return _json({"html": html, "problems": judgement.problems, "text": describe.text_of(document, work.table)})
 
     def describe_import(self, request: Request) -> Response:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from understudy.evaluate.metrics import pairs, shapes, violations
-from understudy.evaluate.result import Release, SyntheticColumn
+from understudy.evaluate.result import SyntheticColumn, SyntheticTable
 from understudy.evaluate.table import Table, categories, evaluated, is_discrete
 from understudy.infer.columns import ColumnIntervals
 from understudy.schema import Column, Schema
@@ -25,11 +25,11 @@ def describe(
     grid_png: str | None = None,
     origin: dict[str, str] | None = None,
     intervals: ColumnIntervals | None = None,
-) -> Release:
+) -> SyntheticTable:
     """`schema` may have categories filled in from both tables; `public` is what the holder declared. `intervals`: of the
     columns' figures, where the model can draw copies (`understudy.infer.columns`)."""
     columns = pairs.drawn_columns(schema)
-    return Release(
+    return SyntheticTable(
         schema=public.to_dict(),
         rows=synthetic.rows,
         columns=tuple(

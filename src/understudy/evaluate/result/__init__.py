@@ -6,7 +6,7 @@ over several runs is a `Summary`.
 
 from understudy.evaluate.result.evaluation import BANNER, FAMILIES, FORMAT, Evaluation, Header
 from understudy.evaluate.result.fidelity import CodeShare, ColumnShape, Fidelity, Histogram, Violation
-from understudy.evaluate.result.release import Release, SyntheticColumn
+from understudy.evaluate.result.release import SyntheticColumn, SyntheticTable
 from understudy.evaluate.result.rows import (
     NOT_EVIDENCE,
     Diagnostics,
@@ -41,6 +41,6 @@ __all__ = [
     "BANNER", "FAMILIES", "FORMAT", "NOT_EVIDENCE", "OPTIMISTIC", "Associations", "CodeShare", "ColumnShape", "DeterminedPair",
     "Diagnostics", "DimensionPrediction", "DimensionProbability", "DimensionWise", "Distances", "Evaluation", "Fidelity",
     "Group", "Groups", "Header", "Histogram", "Images", "ImpossiblePair", "MarginalError", "Matrix", "Measure", "Mmd",
-    "ModelScores", "RankingAgreement", "Release", "Setting", "Summary", "SyntheticColumn", "Target", "Utility",
+    "ModelScores", "RankingAgreement", "Setting", "Summary", "SyntheticColumn", "SyntheticTable", "Target", "Utility",
     "Violation", "WholeTable",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.evaluate.result.fidelity import Fidelity
-from understudy.evaluate.result.release import Release
+from understudy.evaluate.result.release import SyntheticTable
 from understudy.evaluate.result.rows import Diagnostics, DimensionWise, Images, Mmd
 from understudy.evaluate.result.utility import Groups, Utility
 from understudy.files import write_atomically
@@ -68,7 +68,7 @@ class Evaluation:
     """The whole result: `result.json` is its exact image, and reports read nothing else."""
 
     header: Header
-    release: Release
+    release: SyntheticTable
     fidelity: Fidelity | None = None
     utility: Utility | None = None
     mmd: Mmd | None = None

@@ -32,7 +32,7 @@ class SyntheticColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release:
+class SyntheticTable:
     """Schema and statistics of the first synthetic table: all that a release report may show beside the certificate."""
 
     schema: dict[str, object]

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from understudy.conversation import Silent
 from understudy.methods.clique_tree.refine import LEAST, Cuts, Fitted, Targets
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
-from understudy.nn.copula import Params, mismatch
+from understudy.nn.copula import mismatch
 from understudy.schema import Codec
 from understudy.schema.drawn import Drawn
 
@@ -68,7 +69,7 @@ INTEGERS = (
 
 
 @dataclass(frozen=True)
-class CliqueTreeGenerator:
+class CliqueTreeGenerator(Silent):
     """`nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`)."""
 
     nodes: tuple[int, ...]
@@ -93,13 +94,6 @@ class CliqueTreeGenerator:
         """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
         whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
         return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
-
-    def query(self, state: Network, key: PRNGKeyArray) -> Params:
-        """Nothing is asked in rounds."""
-        return {}
-
-    def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
-        return state, {}
 
     def sampler(self, state: Network) -> dict[str, Any]:
         return dict(state._asdict())

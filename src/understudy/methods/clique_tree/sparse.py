@@ -14,7 +14,7 @@ import numpy as np
 
 # Set on Adult and NIST Massachusetts at (1, 1e-5): of 0.03 and 0.1 for the ratio the second empties more of the truly empty
 # cells of education and its number (235 of 240), none of them wrongly.
-GRID = np.concatenate([[0.0], np.geomspace(0.02, 200.0, 64)])
+RATIOS = np.concatenate([[0.0], np.geomspace(0.02, 200.0, 64)])
 NEXT_TO_NOTHING = 0.1
 SURE = 0.9
 STANDS_OUT = 3.0  # deviations: a count above is never emptied
@@ -28,11 +28,11 @@ def believed_empty(counts: np.ndarray, deviation: float) -> np.ndarray:
         return np.zeros(counts.shape, bool)
     margins = [np.maximum(counts.sum(axis=1 - axis), 0.0) for axis in range(2)]
     expected = np.outer(*margins) / max(float(margins[0].sum()), 1.0)
-    off = (counts.ravel()[:, None] - expected.ravel()[:, None] * GRID) / deviation
+    off = (counts.ravel()[:, None] - expected.ravel()[:, None] * RATIOS) / deviation
     likelihood = np.exp(-0.5 * np.minimum(off**2 - (off**2).min(axis=1, keepdims=True), 1400.0))
-    weight = np.full(len(GRID), 1.0 / len(GRID))
+    weight = np.full(len(RATIOS), 1.0 / len(RATIOS))
     for _ in range(TURNS):  # the mean over cells of each one's shares
         weight = weight * ((1.0 / (likelihood @ weight)) @ likelihood) / len(likelihood)
     share = likelihood * weight
-    nothing = share[:, GRID <= NEXT_TO_NOTHING].sum(axis=1) / share.sum(axis=1)
+    nothing = share[:, RATIOS <= NEXT_TO_NOTHING].sum(axis=1) / share.sum(axis=1)
     return np.asarray((nothing > SURE).reshape(counts.shape) & (counts < STANDS_OUT * deviation))

@@ -14,7 +14,7 @@ import dp_accounting as dpa
 import numpy as np
 from scipy.special import ndtr
 
-from understudy.accounting import Plan, gaussian, smooth
+from understudy.accounting import Plan, gaussian
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.marginals import Marginals, NormalScores, public_marginals
@@ -26,11 +26,10 @@ from understudy.nn.heads import Heads
 from understudy.nn.images import ConvTeacher
 from understudy.nn.mlp import Mlp
 from understudy.plan import preparation
-from understudy.private.mechanisms.report import PURPOSE as REPORT
-from understudy.private.mechanisms.report import Report
-from understudy.private.mechanisms.reported_gradients import ReportedGradients
+from understudy.private.mechanisms.reported_gradients import reported
 from understudy.private.mechanisms.teacher_gradients import MOST_UNITS, TeacherGradients, TeacherNetwork
-from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
+from understudy.questions.rounds import REPORT
+from understudy.recipe import Announced, Curator, Mechanism, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 DIRECTIONS = "teacher directions"
@@ -280,7 +279,9 @@ class GPate(Estimator):
         rounds = plan.parameters["settings"]["rounds"]
         generator = self._generator(chosen, heads, codec.class_count, image, rounds)
         hints = Hints(self._trusted(start, mechanism, rounds), counts / counts.sum())
-        asked = self._reported(mechanism, rounds, plan) if self.report_share else mechanism
+        asked: Mechanism = mechanism
+        if self.report_share:
+            asked = reported(mechanism, rounds, self.expected, plan.parameters["noise"][REPORT], plan.budget.delta)
         return Opening(generator, hints, DIRECTIONS, asked, rounds, marginals)
 
     def _public_start(
@@ -298,28 +299,6 @@ class GPate(Estimator):
             start = start._replace(log_scale=np.full_like(start.log_scale, math.log(SPREAD)))
         curator.see(marginals.row_map)
         return marginals, start
-
-    def _reported(self, mechanism: TeacherGradients, rounds: int, plan: Plan) -> ReportedGradients:
-        """The order is fixed here, before the first question, from the plan and released counts."""
-        tests = rounds * mechanism.questions
-        order = smooth.best_order(
-            (mechanism.sigma_test, mechanism.sigma_answer),
-            mechanism.bins,
-            mechanism.teachers,
-            mechanism.touched,
-            (tests, self.expected * tests),
-            plan.budget.delta,
-        )
-        report = Report(
-            multiplier=plan.parameters["noise"][REPORT],
-            order=order,
-            delta=plan.budget.delta,
-            sigma_answer=mechanism.sigma_answer,
-            bins=mechanism.bins,
-            touched=mechanism.touched,
-            test=smooth.consensus_price(mechanism.sigma_test, mechanism.sigma_answer),
-        )
-        return ReportedGradients(mechanism, report)
 
     def _unit(self, plan: Plan, touched: int) -> float:
         """Noise multiplier of one unit of the filter, as the plan found it."""

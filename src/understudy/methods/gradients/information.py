@@ -36,5 +36,5 @@ def lost_information(
 def wanted_means(heads: Heads, start: Start) -> Float[Array, "classes width"]:
     """Released class means of rows as the critic sees them, from the locations of a copula with these means."""
     numeric, onehot = (jnp.asarray(heads.coordinates(head))[None, :] for head in ("numeric", "onehot"))
-    rate = jnp.where(onehot, jnp.exp(start.location), ndtr(start.location - start.threshold[None, :]))
-    return jnp.where(numeric, start.location, (rate - start.rates[None, :]) / start.scales[None, :])
+    share = jnp.where(onehot, jnp.exp(start.location), ndtr(start.location - start.threshold[None, :]))
+    return jnp.where(numeric, start.location, (share - start.rates[None, :]) / start.scales[None, :])

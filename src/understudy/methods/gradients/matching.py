@@ -4,8 +4,8 @@ A generator that learned from noisy gradients knows how columns go together bett
 moments were paid for, its scores y are moved so that every class has them:
 
     numeric    y <- m_c + s_c Phi^-1(F_c(y))          m_c, s_c released;  F_c distribution of the class's generated scores
-    binary     1 where y exceeds the generated scores' quantile at one minus the released rate
-    one-hot    logits shifted by log(released rate / generated rate), a few times over
+    binary     1 where y exceeds the generated scores' quantile at one minus the released share
+    one-hot    logits shifted by log(released share / generated share), a few times over
 
 Ranks and not mean and deviation: a network's scores can have tails that no table has, and a few far rows would then use up
 the whole released deviation. F_c is kept as quantiles, with straight lines between them. All figures of generated scores
@@ -53,8 +53,8 @@ def match(heads: Heads, classes: int, start: Start, draw: Callable[[Array, PRNGK
         factor = jnp.where(numeric, scale[c], jnp.ones_like(location[c]))
         shift = jnp.where(numeric, location[c], jnp.zeros_like(location[c]))
         if heads.coordinates("binary").any():
-            rate = ndtr(location[c] - threshold)  # what a copula at this location would draw
-            cut = quantiles(y, 1.0 - rate)
+            share = ndtr(location[c] - threshold)  # what a copula at this location would draw
+            cut = quantiles(y, 1.0 - share)
             shift = jnp.where(binary, threshold - cut, shift)
         if onehot.any():
             shift = jnp.where(jnp.asarray(onehot), onehot_shift(heads, y, location[c]), shift)
@@ -100,10 +100,10 @@ def quantiles(y: Float[Array, "draws width"], level: Float[Array, " width"]) -> 
 def onehot_shift(
     heads: Heads, y: Float[Array, "draws width"], wanted: Float[Array, " width"]
 ) -> Float[Array, " width"]:
-    """Shift of the logits at which outcomes are as common as `wanted` (logarithms of rates) says."""
-    rate = heads.softmax(wanted[None, :])[0]
+    """Shift of the logits at which outcomes are as common as `wanted` (logarithms of shares) says."""
+    share = heads.softmax(wanted[None, :])[0]
     shift = jnp.zeros_like(wanted)
     for _ in range(TURNS):
         found = heads.winners(y + shift[None, :]).mean(axis=0)
-        shift = shift + jnp.log(jnp.maximum(rate, LEAST)) - jnp.log(jnp.maximum(found, LEAST))
+        shift = shift + jnp.log(jnp.maximum(share, LEAST)) - jnp.log(jnp.maximum(found, LEAST))
     return shift

@@ -156,9 +156,9 @@ class GradientGan(Estimator):
     def announce(self, schema: Schema) -> list[Announced]:
         start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
         weight = self.weight(schema)
-        return [*start, self._announce_gradients(self.rate(schema), weight)] if weight else start
+        return [*start, self._announce_gradients(self.effective_sampling_rate(schema), weight)] if weight else start
 
-    def rate(self, schema: Schema) -> float:
+    def effective_sampling_rate(self, schema: Schema) -> float:
         """q: as given, or from the size of a sample and the public number of rows (of units: at least rows / rows per unit)."""
         if self.sample_size is None:
             return self.sampling_rate
@@ -184,9 +184,9 @@ class GradientGan(Estimator):
             return super().histogram_weight
         return histogram_beside(USUAL_WEIGHT if self.gradients_share is None else self.gradients_share)
 
-    def _announce_gradients(self, rate: float, weight: float) -> Announced:
+    def _announce_gradients(self, sampling_rate: float, weight: float) -> Announced:
         def event(z: float) -> dpa.DpEvent:
-            return NoisyGradient((), (), rate, rate * z).event(self.rounds)
+            return NoisyGradient((), (), sampling_rate, sampling_rate * z).event(self.rounds)
 
         detail = f"{self.rounds - self._autoencoder_rounds} for the critic"
         if self._autoencoder_rounds:
@@ -194,7 +194,7 @@ class GradientGan(Estimator):
         return Announced(GRADIENTS, weight, event, answers=self.rounds, detail=detail)
 
     def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
-        found = {"autoencoder_rounds": self._autoencoder_rounds, "sampling_rate": self.rate(schema)}
+        found = {"autoencoder_rounds": self._autoencoder_rounds, "sampling_rate": self.effective_sampling_rate(schema)}
         return super().settings(schema, rows) | found
 
     def advice(
@@ -203,13 +203,13 @@ class GradientGan(Estimator):
         """How the noise compares with the largest possible gradient, before a row is read."""
         if not self.weight(schema):
             return [NO_GRADIENTS, *start_note(schema, noise)]
-        rate = self.rate(schema)
-        sigma = rate * noise[GRADIENTS]
-        NoisyGradient((), (self.clip,), rate, sigma).reach(LARGE)  # refused here, before anything is spent
+        sampling_rate = self.effective_sampling_rate(schema)
+        sigma = sampling_rate * noise[GRADIENTS]
+        NoisyGradient((), (self.clip,), sampling_rate, sigma).reach(LARGE)  # refused here, before anything is spent
         notes = [f"gradient noise: {sigma:.3g} times the clipping norm on each of {self.rounds:,} sums", FLOATING]
         notes += start_note(schema, noise)
         if rows is not None:
-            blur = sigma / (rate * rows)
+            blur = sigma / (sampling_rate * rows)
             notes.append(
                 f"per coordinate the noise is {blur:.2%} of the largest mean gradient; with a few thousand weights "
                 f"a single round is {'mostly noise' if blur > 0.01 else 'mostly signal'}"
@@ -222,8 +222,8 @@ class GradientGan(Estimator):
         heads = Heads.of(codec.blocks, codec.width)
         marginals, start = begin_with(self.start, curator, codec, counts, plan)
         generator = self._generator(heads, codec.class_count)
-        rate = self.rate(schema)
-        expected = rate * rows
+        sampling_rate = self.effective_sampling_rate(schema)
+        expected = sampling_rate * rows
         shares, size = counts / counts.sum(), np.asarray(max(expected, 1.0))
         if not self.weight(schema):
             start = start._replace(trust=np.zeros((codec.class_count, 1)))
@@ -231,7 +231,7 @@ class GradientGan(Estimator):
         piece = piece_size(expected / schema.max_rows_per_unit)
         per_unit = 1 if schema.unit is None else schema.max_rows_per_unit
         stripes = stripes_of(expected / schema.max_rows_per_unit)
-        mechanism = self._mechanism(generator, plan, rate, piece, per_unit, stripes)
+        mechanism = self._mechanism(generator, plan, sampling_rate, piece, per_unit, stripes)
         trust = self._trust(generator, plan, rows / schema.max_rows_per_unit)
         start = start._replace(trust=np.full((codec.class_count, 1), trust))
         hints = Hints(start, shares, size)
@@ -247,11 +247,11 @@ class GradientGan(Estimator):
         return float(1.0 / (1.0 + (ratio / USEFUL_NOISE) ** 2))
 
     def _mechanism(
-        self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int, stripes: int
+        self, generator: GanGenerator, plan: Plan, sampling_rate: float, piece: int, per_unit: int, stripes: int
     ) -> Mechanism:
-        sigma = rate * plan.parameters["noise"][GRADIENTS]
+        sigma = sampling_rate * plan.parameters["noise"][GRADIENTS]
         clips = (self.clip,) * len(generator.losses)
-        return NoisyGradient(generator.losses, clips, rate, sigma, piece, per_unit, stripes)
+        return NoisyGradient(generator.losses, clips, sampling_rate, sigma, piece, per_unit, stripes)
 
     def _generator(self, heads: Heads, classes: int) -> GanGenerator:
         same = (

@@ -29,6 +29,6 @@ class Reference(NotPrivate, GradientGan):
         return 1.0
 
     def _mechanism(
-        self, generator: GanGenerator, plan: Plan, rate: float, piece: int, per_unit: int, stripes: int
+        self, generator: GanGenerator, plan: Plan, sampling_rate: float, piece: int, per_unit: int, stripes: int
     ) -> Mechanism:
-        return PlainGradient(generator.losses, rate, piece, per_unit)
+        return PlainGradient(generator.losses, sampling_rate, piece, per_unit)

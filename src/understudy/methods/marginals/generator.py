@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from understudy.conversation import Silent
 from understudy.methods.marginals.alias import Alias, alias
-from understudy.nn.copula import Params, mismatch
+from understudy.nn.copula import mismatch
 from understudy.schema import Codec
 from understudy.schema.drawn import Drawn
 
@@ -43,7 +44,7 @@ class Network(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarginalGenerator:
+class MarginalGenerator(Silent):
     """`nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`)."""
 
     nodes: tuple[int, ...]
@@ -66,13 +67,6 @@ class MarginalGenerator:
         """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
         whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
         return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
-
-    def query(self, state: Network, key: PRNGKeyArray) -> Params:
-        """Nothing is asked in rounds."""
-        return {}
-
-    def update(self, state: Network, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Network, Params]:
-        return state, {}
 
     def sampler(self, state: Network) -> dict[str, Any]:
         return dict(state._asdict())

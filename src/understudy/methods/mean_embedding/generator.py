@@ -18,8 +18,9 @@ from jaxtyping import PRNGKeyArray
 from scipy.special import ndtr
 from threadpoolctl import threadpool_limits
 
+from understudy.conversation import Silent
 from understudy.methods.pictures.generator import PictureGenerator
-from understudy.nn.copula import Params, mismatch
+from understudy.nn.copula import mismatch
 from understudy.nn.heads import Heads
 
 REACH = 4.0  # tables cover s in [-REACH, REACH]
@@ -41,7 +42,7 @@ class Latent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MeanEmbeddingGenerator:
+class MeanEmbeddingGenerator(Silent):
     """Public settings of a latent-normal generator."""
 
     heads: Heads
@@ -50,13 +51,6 @@ class MeanEmbeddingGenerator:
 
     def init(self, key: PRNGKeyArray, hints: Latent) -> Latent:
         return Latent(*(np.asarray(value, np.float32) for value in hints))
-
-    def query(self, state: Latent, key: PRNGKeyArray) -> Params:
-        """Nothing is asked in rounds."""
-        return {}
-
-    def update(self, state: Latent, query: Params, answer: Any, key: PRNGKeyArray) -> tuple[Latent, Params]:
-        return state, {}
 
     def sampler(self, state: Latent) -> dict[str, np.ndarray]:
         return dict(state._asdict())

@@ -98,8 +98,10 @@ class PateGanJoint(Estimator):
         generator = self._generator(Heads.of(codec.blocks, codec.width), codec.class_count)
         made = self._ensembles(counts, codec.schema)
         size = codec.width + len(generator.squared)
-        rate = 1.0 / (self.teacher_steps * size)  # a logit of about 1/2 on a teacher's own row: no vote is saturated
-        slope = 0.5 * self.teacher_steps * rate  # the first steps of Eq. 6 from zero
+        learning_rate = 1.0 / (
+            self.teacher_steps * size
+        )  # a logit of about 1/2 on a teacher's own row: no vote is saturated
+        slope = 0.5 * self.teacher_steps * learning_rate  # the first steps of Eq. 6 from zero
         mechanism = JointVotes(
             teachers=made.teachers,
             capacity=made.capacity,
@@ -108,7 +110,7 @@ class PateGanJoint(Estimator):
             sigma=plan.parameters["noise"][VOTES],
             norm=self.norm * slope * math.sqrt(generator.judged * size / power_of_two(float(made.rows.max()))),
             squared=generator.squared,
-            learning_rate=rate,
+            learning_rate=learning_rate,
         )
         blur = mechanism.deviation / np.asarray(made.teachers, float)
         return Opening(

@@ -41,10 +41,10 @@ from understudy.methods.teachers import (
 )
 from understudy.nn.heads import Heads
 from understudy.plan import preparation
-from understudy.private.mechanisms.report import PURPOSE as REPORT
-from understudy.private.mechanisms.reported_votes import ReportedVotes, reported
+from understudy.private.mechanisms.reported_votes import reported
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
-from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
+from understudy.questions.rounds import REPORT
+from understudy.recipe import Announced, Curator, Mechanism, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
 VOTES = "teacher votes"
@@ -163,9 +163,7 @@ class PateGan(Estimator):
         blur = mechanism.scale / math.sqrt(self.rounds * self.judged) / np.asarray(teachers, float)[:, None]
         start = start._replace(trust=1.0 / (1.0 + (blur / USEFUL_SHARE) ** 2))
         generator = self._generator(heads, codec.class_count)
-        asked: TeacherVotes | ReportedVotes = mechanism
-        if self.report_share:
-            asked = reported(mechanism, self.rounds, noise[REPORT], plan.budget.delta)
+        asked = with_report(mechanism, self.report_share, self.rounds, plan)
         return Opening(generator, start, VOTES, asked, self.rounds, marginals)
 
     def advice(
@@ -220,7 +218,7 @@ class PateGan(Estimator):
         """
         rows = self.rows_per_teacher or FEWEST_ROWS
         decay = 0.5 * math.sqrt(width / rows) if self.teacher_decay is None else self.teacher_decay
-        rate = 0.5 / max(decay, 1.0) if self.teacher_learning_rate is None else self.teacher_learning_rate
+        learning_rate = 0.5 / max(decay, 1.0) if self.teacher_learning_rate is None else self.teacher_learning_rate
         return TeacherVotes(
             teachers=teachers,
             capacity=capacity,
@@ -229,7 +227,7 @@ class PateGan(Estimator):
             kind=self.noise,
             sigma=sigma,
             answers=self.answers,
-            learning_rate=rate,
+            learning_rate=learning_rate,
             weight_decay=decay,
         )
 
@@ -249,3 +247,8 @@ def check_report(share: float, answers: str, noise: str) -> None:
         raise UsageError(
             f"report_share={share} is about thresholded votes with Gaussian noise: set answers='label' and noise='gaussian'"
         )
+
+
+def with_report(votes: TeacherVotes, share: float, rounds: int, plan: Plan) -> Mechanism:
+    """The votes, and a report on them at the end where a share of the budget pays for one."""
+    return reported(votes, rounds, plan.parameters["noise"][REPORT], plan.budget.delta) if share else votes

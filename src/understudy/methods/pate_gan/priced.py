@@ -25,12 +25,10 @@ from understudy.accounting import Plan
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import histogram_beside
 from understudy.methods.pate_gan.generator_published import PublishedGenerator
-from understudy.methods.pate_gan.method import check_report
+from understudy.methods.pate_gan.method import check_report, with_report
 from understudy.methods.teachers import announce_report
 from understudy.nn.heads import Heads
 from understudy.plan import preparation
-from understudy.private.mechanisms.report import PURPOSE as REPORT
-from understudy.private.mechanisms.reported_votes import ReportedVotes, reported
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipe import Announced, Curator, Opening, check_choice, check_counts, check_positive
 from understudy.schema import Codec, Schema
@@ -93,11 +91,8 @@ class PateGanPriced(Estimator):
         teachers = self.teachers or max(round(rows / 100.0), 2)
         mean = rows / teachers
         capacity = math.ceil(mean + SURPLUS * math.sqrt(mean * codec.schema.max_rows_per_unit) + 1)
-        noise = plan.parameters["noise"]
-        votes = self._votes(teachers, capacity, noise[VOTES])
-        asked: TeacherVotes | ReportedVotes = votes
-        if self.report_share:
-            asked = reported(votes, int(self.rounds), noise[REPORT], plan.budget.delta)
+        votes = self._votes(teachers, capacity, plan.parameters["noise"][VOTES])
+        asked = with_report(votes, self.report_share, int(self.rounds), plan)
         heads = Heads.of(codec.blocks, codec.width)
         generator = PublishedGenerator(heads, self.batch, self.teacher_steps, self.student_steps, self.learning_rate)
         return Opening(generator, None, VOTES, asked, int(self.rounds))

@@ -17,7 +17,6 @@ from understudy.estimator import Estimator
 from understudy.methods.pate_gan.generator_published import PublishedGenerator
 from understudy.nn.heads import Heads
 from understudy.private.mechanisms.published_votes import PublishedVotes
-from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.schema import Codec, Schema
 
@@ -69,18 +68,15 @@ class PateGanAsPublished(Estimator):
         rows = float(counts.sum())
         teachers = self.teachers or max(round(rows / 1000), 2)
         mean = rows / teachers
-        votes = TeacherVotes(
-            teachers=(teachers,),
-            capacity=math.ceil(mean + 5.0 * math.sqrt(mean) + 1),
-            judged=self.student_steps * self.batch,
-            classes_per_unit=1,
-            kind="laplace",
-            sigma=1.0 / self.inverse_scale,
-            answers="label",
-            learning_rate=self.learning_rate,
-            weight_decay=0.0,
+        mechanism = PublishedVotes.of(
+            teachers,
+            math.ceil(mean + 5.0 * math.sqrt(mean) + 1),
+            self.student_steps * self.batch,
+            self.learning_rate,
+            inverse_scale=self.inverse_scale,
+            delta=self.delta,
+            epsilon=self.epsilon,
         )
-        mechanism = PublishedVotes(votes, self.inverse_scale, self.delta, self.epsilon)
         heads = Heads.of(codec.blocks, codec.width)
         generator = PublishedGenerator(heads, self.batch, self.teacher_steps, self.student_steps, self.learning_rate)
         return Opening(generator, None, VOTES, mechanism, self.max_rounds)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.spatial import cKDTree
 from scipy.special import ndtr
 
+from understudy.conversation import Silent
 from understudy.measure.shrinkage import spectral
 from understudy.nn.copula import Params, mismatch
 from understudy.nn.heads import Heads
@@ -34,7 +35,7 @@ RARE = 2.0  # a normal lies at most so many of its deviations beyond black or wh
 
 
 @dataclass(frozen=True)
-class PictureGenerator:
+class PictureGenerator(Silent):
     """Public settings of a mixture of groups of pictures."""
 
     shape: Shape
@@ -51,13 +52,6 @@ class PictureGenerator:
 
     def init(self, key: PRNGKeyArray, hints: Params) -> Params:
         return {name: jnp.asarray(value, jnp.float32) for name, value in hints.items()}
-
-    def query(self, state: Params, key: PRNGKeyArray) -> Params:
-        """Nothing is asked in rounds."""
-        return {}
-
-    def update(self, state: Params, query: Params, answer: object, key: PRNGKeyArray) -> tuple[Params, Params]:
-        return state, {}
 
     def sampler(self, state: Params) -> Params:
         return dict(state)

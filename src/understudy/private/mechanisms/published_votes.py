@@ -54,6 +54,32 @@ class PublishedVotes:
 
     rounds_at_once = 1  # the stopping rule is part of every turn of the loop
 
+    @classmethod
+    def of(
+        cls,
+        teachers: int,
+        capacity: int,
+        judged: int,
+        learning_rate: float,
+        *,
+        inverse_scale: float,
+        delta: float,
+        epsilon: float,
+    ) -> "PublishedVotes":
+        """The paper's one ensemble, which sees all rows and says thresholded votes."""
+        votes = TeacherVotes(
+            teachers=(teachers,),
+            capacity=capacity,
+            judged=judged,
+            classes_per_unit=1,
+            kind="laplace",
+            sigma=1.0 / inverse_scale,
+            answers="label",
+            learning_rate=learning_rate,
+            weight_decay=0.0,
+        )
+        return cls(votes, inverse_scale, delta, epsilon)
+
     def event(self, rounds: int) -> dpa.DpEvent:
         return dpa.NonPrivateDpEvent()
 

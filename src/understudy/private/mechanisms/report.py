@@ -26,10 +26,9 @@ from understudy.private.mechanisms.teacher_gradients import TeacherGradients
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.partition import Dealing
+from understudy.questions.rounds import REPORT
 
 Votes = TypeVar("Votes", TeacherVotes, TeacherGradients)
-
-PURPOSE = "report of the data-dependent price"
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Reporting(Generic[Votes]):
     votes: Votes
     report: Report
 
-    purpose = PURPOSE  # of the report, in plan and ledger
+    purpose = REPORT  # of the report, in plan and ledger
 
     @property
     def program(self) -> "Reporting[Votes]":

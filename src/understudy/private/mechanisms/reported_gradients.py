@@ -12,8 +12,9 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from understudy.accounting import smooth
 from understudy.private.blocks import Blocks
-from understudy.private.mechanisms.report import Reporting, fresh_coin
+from understudy.private.mechanisms.report import Report, Reporting, fresh_coin
 from understudy.private.mechanisms.teacher_gradients import Ensembles, Histograms, TeacherGradients, Weights
 from understudy.private.noise import NoiseSource
 from understudy.private.partition import Shards
@@ -77,3 +78,18 @@ class ReportedGradients(Reporting[TeacherGradients]):
     def close(self, held: Counted) -> dict[str, Any]:
         gaps, tests = np.asarray(held.gaps, np.int64), np.asarray(held.tests, np.int64)
         return self.report.close(gaps, tests, np.asarray(held.coin, np.uint8).tobytes())
+
+
+def reported(
+    votes: TeacherGradients, rounds: int, expected: float, multiplier: float, delta: float
+) -> ReportedGradients:
+    """The order is fixed here, before the first question, from the plan and released counts; `expected` is the share of the
+    questions that are answered.
+    """
+    tests = rounds * votes.questions
+    noise = votes.sigma_test, votes.sigma_answer
+    order = smooth.best_order(noise, votes.bins, votes.teachers, votes.touched, (tests, expected * tests), delta)
+    test = smooth.consensus_price(*noise)
+    return ReportedGradients(
+        votes, Report(multiplier, order, delta, votes.sigma_answer, votes.bins, votes.touched, test)
+    )
