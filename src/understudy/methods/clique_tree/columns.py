@@ -48,7 +48,7 @@ class Columns(NamedTuple):
 
     @property
     def class_weight(self) -> float:
-        """Mean of N / (K n_c) over the K classes: 1 where they are even. One that noise hides counts with as many rows as that."""
+        """Mean of N / (K n_c) over the K classes: 1 where they are even. One that noise hides counts with that many rows."""
         seen = np.maximum(self.masses[0], max(self.noise[0], 1.0))
         return float(np.mean(seen.sum() / (len(seen) * seen)))
 
