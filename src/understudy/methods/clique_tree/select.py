@@ -147,20 +147,21 @@ class Selection:
         lost = np.asarray([item.lost for item in items])
         place = {item.nodes: number for number, item in enumerate(items)}
         whole = prices.sum()
-        now = weights * (at(tables, np.sqrt(whole / prices)) + lost)
-        found = np.zeros(len(candidates))
-        for number, one in enumerate(candidates):
-            old = place.get(one.nodes)
-            extra = one.price - (prices[old] if old is not None else 0.0)
-            new = whole + extra
-            then = weights * (at(tables, np.sqrt(new / prices)) + lost)
-            own = one.weight * (at(self.forecast(one)[None], np.sqrt(new / one.price))[0] + one.lost)
-            if old is None:
-                change = then.sum() - now.sum() + own - one.weight * self.residual(one.nodes)
-            else:
-                change = then.sum() - then[old] - now.sum() + own
-            found[number] = -change / max(extra, 1e-9) ** THRIFT
-        return found
+        now = (weights * (at(tables, np.sqrt(whole / prices)) + lost)).sum()
+        own_price = np.asarray([one.price for one in candidates])
+        own_weight = np.asarray([one.weight for one in candidates])
+        old = np.asarray([place.get(one.nodes, -1) for one in candidates])
+        extra = own_price - np.where(old < 0, 0.0, prices[old])
+        # All that is counted already shares what is left; prices repeat, so that few shares have to be looked at.
+        each, number = np.unique(extra, return_inverse=True)
+        then = np.stack([weights * (at(tables, np.sqrt((whole + more) / prices)) + lost) for more in each])
+        forecast = np.asarray([self.forecast(one) for one in candidates])
+        own = at(forecast, np.sqrt((whole + extra) / own_price)) + np.asarray([one.lost for one in candidates])
+        without = np.where(
+            old < 0, [self.residual(one.nodes) for one in candidates] * own_weight, then[number, np.maximum(old, 0)]
+        )
+        fall = now - then.sum(axis=1)[number] - own_weight * own + without
+        return np.asarray(fall / np.maximum(extra, 1e-9) ** THRIFT)
 
     def cells_with(self, *more: Candidate) -> int:
         """Cells of the model if these were counted, too."""
