@@ -37,7 +37,8 @@ e = b / m + (variance between the own answers) / (their number): d (1 - 2 e / d^
 How far qbar is from the truth depends on the kind of bias. One that is the same everywhere: 2 d. A fit that keeps a part k of
 an effect D, as for small groups whose empty cells fill with noise: the model has k D, copies k^2 D, so that d = -k (1 - k) D
 and qbar is off by -(1 - k^2) D = d (1 + k) / k, which is 2 d where all is kept and 4 d where a third is. The interval allows for
-d to 4 d: it is moved by -2.5 d and widened by 1.5 |d|.
+d to 4 d: it is moved by -2.5 d and widened by 1.5 |d|. Where less than a third of an effect is kept that is too little, and where
+little of it is left d cannot be told from chance.
 
 **What the model does not know.** Copies do not show what is wrong in all of them alike. An answer is, but for small terms, a mean
 over rows of some function of a row (its influence function) whose deviation is s = sqrt(n v), n rows and ordinary variance v.

@@ -22,7 +22,6 @@ therefore widened by 1.96 deviations of the noise on a class sum (`MomentResolut
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -31,31 +30,12 @@ from understudy.errors import UsageError
 from understudy.measure.class_moments import HIDDEN, MOMENTS, NUMERIC, PRESENCE, ROOM, SPREAD
 from understudy.methods.mean_embedding.generator import MeanEmbeddingGenerator
 from understudy.methods.mean_embedding.method import MeanEmbedding
-from understudy.private import SeededNoise
-from understudy.private.answers import ANSWERS
-from understudy.private.mapping import Block
-from understudy.private.release import Release
-from understudy.questions import Question
-from understudy.recipe import Curator
+from understudy.private.simulation import Simulation
 from understudy.released import Released, fitted_tables
 
 ROWS = (10_000, 50_000)  # of D*
 Z = 1.96
 ABSOLUTE = math.sqrt(2.0 / math.pi)  # E|z|
-
-
-class Simulation(Curator):
-    """Answers a method's questions from public rows: what a curator would release about them. It has no table and no ledger."""
-
-    def __init__(self, block: Block, noise: SeededNoise) -> None:
-        self.block, self.noise = block, noise
-
-    def ask(self, purpose: str, question: Question) -> Release[Any]:
-        """Sums with noise; nobody is asked, and nothing is charged."""
-        answer = ANSWERS[type(question)]
-        total = answer.start(question, self.block.rows.shape[1])
-        answer.add(question, total, self.block)
-        return Release(question.read(answer.release(question, total, self.noise)), question.event)
 
 
 class Redrawn:
@@ -87,7 +67,7 @@ class Redrawn:
         codec, schema, few = self.fitted.codec, self.fitted.schema, np.iinfo(np.int32).max
         encoded = codec.encode(self.fitted.sample(self.rows, seed=int(random.integers(few))))
         units = None if schema.unit is None else np.arange(self.rows)  # people are counted, and a drawn row is one
-        simulation = Simulation(Block(encoded.rows, encoded.classes, units), SeededNoise(int(random.integers(few))))
+        simulation = Simulation(encoded.rows, encoded.classes, units, int(random.integers(few)))
         counts = self.class_counts(encoded.classes, random)
         opening = self.method.begin(simulation, codec, counts, self.plan)
         weights = {name: np.asarray(value, np.float32) for name, value in opening.hints._asdict().items()}
