@@ -130,7 +130,8 @@ def advise(
     if not outlook or sum(near.values()) < NEAR:
         return without_experience(facts, hopeless, method, needed)
     ran = {one.title for one in known if one.method == outlook[0].method}
-    similar = tuple(title for title, weight in reversed(near.items()) if weight > 0.1 and title in ran)[:3]
+    nearest = [title for title in reversed(near) if title in ran]
+    similar = tuple([title for title in nearest if near[title] > 0.1][:3] or nearest[:1])
     why = reasons(facts, outlook, similar, paired(known, weights, outlook), use)
     outlook = [less(one, toll) for one in outlook]
     best = outlook[0]

@@ -285,3 +285,13 @@ def test_whole_table_records_become_experience_of_two_uses(tmp_path):
     assert set(found) == {"everything", "counts"}
     assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5 and found["counts"].seeds == 1
     assert found["counts"].measures == {"two-way": 0.05, "told-apart": 0.7}
+
+
+def test_the_table_that_advice_rests_on_is_named_however_far_it_is():
+    """Eight numbers and two classes are near to no table; "most like this one ()" was printed."""
+    columns = (
+        *(Column(name=f"x{n}", kind="integer", lower=1, upper=6) for n in range(8)),
+        Column(name="y", kind="boolean"),
+    )
+    advice = advise(Schema(columns=columns, label="y"), epsilon=1.0, rows=5000)
+    assert advice.similar and "()" not in advice.why
