@@ -72,7 +72,9 @@ def test_a_small_model_can_be_conditioned_copied_and_kept(small, tmp_path):
     pd.testing.assert_frame_equal(again, small.sample(20, seed=4))
 
 
-@pytest.mark.parametrize("label", [{"categories": ("no",)}, {"estimate": "list", "other": True}], ids=["declared", "found"])
+@pytest.mark.parametrize(
+    "label", [{"categories": ("no",)}, {"estimate": "list", "other": True}], ids=["declared", "found"]
+)
 def test_a_column_beside_a_label_of_one_class_has_no_pair_and_pays_what_was_announced(label):
     """In an empty table no class is found, so that all rows are of the class "other"."""
     columns = (Column(name="x", kind="continuous", lower=0, upper=1), Column(name="y", kind="categorical", **label))
