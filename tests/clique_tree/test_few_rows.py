@@ -72,6 +72,19 @@ def test_a_small_model_can_be_conditioned_copied_and_kept(small, tmp_path):
     pd.testing.assert_frame_equal(again, small.sample(20, seed=4))
 
 
+@pytest.mark.parametrize(
+    "label", [{"categories": ("no",)}, {"estimate": "list", "other": True}], ids=["declared", "found"]
+)
+def test_a_column_beside_a_label_of_one_class_has_no_pair_and_pays_what_was_announced(label):
+    """In an empty table no class is found, so that all rows are of the class "other"."""
+    columns = (Column(name="x", kind="continuous", lower=0, upper=1), Column(name="y", kind="categorical", **label))
+    empty = pd.DataFrame({"x": np.zeros(0), "y": np.zeros(0, object)})
+    model = fit_model(us.CliqueTree(epsilon=1.0), empty, Schema(columns=columns, label="y"), noise=SeededNoise(0))
+    spent = [entry["purpose"] for entry in model.ledger["entries"]]
+    assert spent == [charge.purpose for charge in model.plan.charges]
+    assert len(model.sample(9, seed=1)) == 9
+
+
 def test_pairs_of_a_small_table_say_nothing_about_a_rare_class(monkeypatch):
     """The mutant: pairs are counted, whatever the number of rows. Twelve fits with real noise found the gap in two."""
     means = [gap(fit(table(500, 0.12, seed), seed).sample(4_000, seed=1)) for seed in range(3)]

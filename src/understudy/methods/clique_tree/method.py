@@ -147,12 +147,15 @@ class CliqueTree(Estimator):
         enough = enough_rows(len(columns.nodes), noise[COUNTS], columns.class_weight)
         if columns.classes > 1 and columns.rows < enough:
             return self.by_class(curator, codec, columns, noise)
+        paired = len(columns.numbers) > 1
+        if DISTANCES in noise and not paired:  # one column, and a label of which one class was found
+            columns = ask_again(curator, columns, noise, (DISTANCES, LEVELS), max_rows)
         base = [
             Candidate((n,), (len(columns.levels[n]) - 1,), columns.alone(n), 0.0, self.column_weight)
             for n in columns.numbers
         ]
         selection = Selection(columns.levels, base, noise[COUNTS], self.model_cells)
-        if DISTANCES in noise:
+        if paired:
             weights, focus = self.weights(columns, codec.schema.label)
             pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights, focus)
             selection.run(pairs)
