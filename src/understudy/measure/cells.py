@@ -278,9 +278,8 @@ def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
     count, edges = intervals, quantiles(intervals)
     while node.step and count < MOST * FIRST and len(finer := quantiles(2 * count)) <= intervals + 1:
         count, edges = 2 * count, finer
-    if (
-        not node.step
-    ):  # cells that reach to a far bound are the widest of all, and bounds that are atoms were left out above
+    # Cells that reach to a far bound are the widest of all, and bounds that are atoms were left out above.
+    if not node.step:
         edges = np.unique(np.r_[0.0, edges, 1.0])
     edges = with_atoms(snap(graded(edges), node.step), atoms)
     share = np.diff(np.interp(edges, before, cdf))

@@ -33,9 +33,8 @@ from understudy.recipe import Curator
 DISTANCES = "pair distances"
 LEVELS = "pair levels"
 CAUTION = 1.0  # deviations of noise that a distance has to exceed
-USUAL = (
-    0.3  # of the largest possible distance: what a column and the label are expected to show before anything is asked
-)
+# Of the largest possible distance: what a column and the label are expected to show. The first that was tried (credit, Adult).
+USUAL = 0.3
 STUDIED = 2  # pairs per column whose levels are asked for, the farthest ones
 
 Level = tuple[int, ...]

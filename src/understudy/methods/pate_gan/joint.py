@@ -98,9 +98,8 @@ class PateGanJoint(Estimator):
         generator = self._generator(Heads.of(codec.blocks, codec.width), codec.class_count)
         made = self._ensembles(counts, codec.schema)
         size = codec.width + len(generator.squared)
-        learning_rate = 1.0 / (
-            self.teacher_steps * size
-        )  # a logit of about 1/2 on a teacher's own row: no vote is saturated
+        # A logit of about 1/2 on a teacher's own row: no vote is saturated.
+        learning_rate = 1.0 / (self.teacher_steps * size)
         slope = 0.5 * self.teacher_steps * learning_rate  # the first steps of Eq. 6 from zero
         mechanism = JointVotes(
             teachers=made.teachers,
