@@ -1,6 +1,7 @@
 """Commands beside the page: progress is read from their lines, cancel is Ctrl-C, and how they ended is told truly."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,15 @@ except KeyboardInterrupt:
     print("stopped; x holds private state", file=sys.stderr)
     raise SystemExit(130)
 """
+
+
+@pytest.fixture(autouse=True)
+def listening():
+    """The page's server handles SIGINT, so its children begin with the default. A pytest that a script started in the background
+    ignores it, and a child would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
