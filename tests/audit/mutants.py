@@ -20,6 +20,7 @@ from understudy.methods.clique_tree.method import CliqueTree
 from understudy.methods.marginals.independent import Independent
 from understudy.methods.pate_gan.joint import PateGanJoint
 from understudy.methods.pate_gan.method import PateGan
+from understudy.private.answers import sums
 from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
@@ -165,6 +166,16 @@ class OneMarginalForAll(CliqueTree):
             return super().begin(curator, codec, counts, plan)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class UnclippedMeans(CliqueTree):
+    """Class means of few rows whose vectors are as long as they are: the clipping radius is known to the noise alone."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        whole = lambda length, most=sums.WEIGHT: np.broadcast_to(most, length.shape)  # noqa: E731
+        with mock.patch.object(sums, "weights", whole):
+            return super().begin(curator, codec, counts, plan)
+
+
 # -- labels ------------------------------------------------------------------------------------------------------------
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExactLabels(Independent):
@@ -257,6 +268,9 @@ MUTANTS = {
     ),
     "noise: sensitivity of one marginal for all": Mutant(
         lambda: OneMarginalForAll(epsilon=1.0, passes=5), "lonely", *WALL, 400
+    ),
+    "sums: class means not clipped": Mutant(
+        lambda: UnclippedMeans(epsilon=1.0, passes=5), "labelled-corner", *WALL, 1000
     ),
     "noise: none on the votes": Mutant(lambda: with_votes(SilentVotes), "lonely", *WALL, 200, True),
     "accountant: forgets all answers but one": Mutant(lambda: with_votes(ForgetfulVotes), "lonely", *WALL, 400, True),

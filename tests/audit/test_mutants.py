@@ -26,6 +26,7 @@ SLOW = (
     "pure: Laplace noise of one answer on each",  # forty seconds; tests/pate_gan/test_pure.py adds the losses up
     "noise: sensitivity of one marginal for all",  # tests/questions sees it in moments
     "noise: none on the distances of pairs",
+    "sums: class means not clipped",  # exact in tests/clique_tree/test_few_rows_neighbours.py
     "metadata: bounds read from the data",  # two minutes; the one of categories is quick
     "noise: sensitivity of one row for a person",  # a person's rows are summed against their limit in tests/questions, always
 )

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.accounting import Ledger
 from understudy.audit.shadow import Tables, groups, open_fit, sample_tables, shadow_fits
-from understudy.audit.targets import made_up, record_pair, remote_rows
+from understudy.audit.targets import OTHERS, made_up, record_pair, remote_rows
 from understudy.audit.trace import Watched
 from understudy.errors import UsageError
 from understudy.fit import as_arrays, first_state, talk
@@ -115,12 +115,14 @@ def test_tables_look_like_samples():
 
 
 def test_pairs_are_neighbours():
-    for name in ("worst-case", "lonely", "corner", "rare-class", "numeric"):
+    for name in ("worst-case", "lonely", "corner", "rare-class", "numeric", "labelled-corner"):
         pair = made_up(name)
         assert len(pair.with_) == len(pair.without) + 1
         assert pair.with_[: len(pair.without)].equals(pair.without)
-    person = made_up("person")
-    assert person.with_["who"].nunique() == person.without["who"].nunique() + 1
+    for name in ("person", "labelled-person"):
+        person = made_up(name)
+        assert person.with_["who"].nunique() == person.without["who"].nunique() + 1
+    assert set(person.with_.loc[person.with_["who"] == OTHERS, "label"]) == {0, 1}
     with pytest.raises(UsageError, match="target"):
         made_up("nobody")
 

@@ -55,10 +55,12 @@ def test_a_generator_that_copies_rows_is_found_out(tmp_path, capsys):
     code, out, err = run(capsys, *words, "--out", tmp_path / "out")
     assert code == 1, err
     assert "VIOLATION FOUND" in out and "200/200" in err
+    assert "By chance that happens in up to 5% of audits" in out and "another --seed, more --runs" in out
     result = AuditResult.load(tmp_path / "out" / "audit.json")
     assert result.method == "external command generator.py" and "{seed}" in result.options["command"]
     assert result.violated and result.outcomes[0].bound("clopper-pearson").epsilon > 2.0
-    assert "Violation found" in (tmp_path / "out" / "audit.html").read_text("utf-8")
+    page = (tmp_path / "out" / "audit.html").read_text("utf-8")
+    assert "Violation found" in page and "is found so by chance, too" in page
     assert not list((tmp_path / "out").glob("*.part"))
 
 

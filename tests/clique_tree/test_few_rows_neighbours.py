@@ -13,6 +13,7 @@ import pytest
 
 import understudy as us
 from understudy.accounting import Ledger
+from understudy.audit.targets import made_up
 from understudy.fit import Progress, open_conversation
 from understudy.methods.clique_tree import method as own
 from understudy.private import Curator, PrivateTable, SeededNoise
@@ -88,7 +89,10 @@ def conversation(estimator, table, schema, seed, before=None):
 
 def worst(estimator, schema, others, odd, seed):
     """By purpose: what was asked, and how far a person moves it, where 1 is paid for."""
-    both = pair(schema, others, odd, seed)
+    return moves(estimator, schema, pair(schema, others, odd, seed), seed)
+
+
+def moves(estimator, schema, both, seed):
     both = both if seed % 2 else both[::-1]
     first = conversation(estimator, both[0], schema, seed)
     second = conversation(estimator, both[1], schema, seed, first)
@@ -111,6 +115,15 @@ def test_neighbours_are_asked_the_same_and_move_answers_by_what_is_paid(schema, 
         kinds = [found[purpose][0] for purpose in (own.DISTANCES, own.LEVELS, own.COUNTS)]
         assert kinds == [Counts, Counts, Sums]  # the path of few rows
         assert max(apart for _, apart in found.values()) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("name", ["labelled-corner", "labelled-person"])
+def test_pairs_of_the_audit_reach_the_class_means(name):
+    """And move them by much of what is paid: an audit that sees nothing there would say nothing."""
+    found = made_up(name)
+    reached = moves(FEW, found.schema, (found.with_, found.without), 1)
+    assert [reached[purpose][0] for purpose in (own.DISTANCES, own.LEVELS, own.COUNTS)] == [Counts, Counts, Sums]
+    assert 0.5 < reached[own.COUNTS][1] <= max(apart for _, apart in reached.values()) <= 1.0 + 1e-6
 
 
 class Peeking(us.CliqueTree):

@@ -10,6 +10,9 @@ in which a unit shows most:
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
     person        four persons with one record each against the same plus a person with many records (1, 1, 1)
+    labelled-corner, labelled-person
+                  the same with a class label: what methods ask about classes is asked of the target too. The person is of both
+                  classes, so that sums of both move
     odd-cell      two CSV files, read like any file of a fit: persons with long numbers for identifiers and late dates against the
                   same plus a person none of whose cells is of the kind of its column. A reader that lets one cell decide how a
                   column is parsed changes everybody's rows here
@@ -20,7 +23,7 @@ in which a unit shows most:
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -31,7 +34,7 @@ import pandas as pd
 from understudy.errors import UsageError
 from understudy.schema import Codec, Column, Schema
 
-NAMES = ("a", "b", "c")
+NAMES, LABEL = ("a", "b", "c"), "label"
 OTHERS = 4
 ROWS_OF_A_PERSON = 5
 MANY_OTHERS = 40  # whose cells an odd one could change
@@ -86,14 +89,36 @@ def corner() -> Pair:
     return Pair(schema, with_[:0], with_, "corner", "no record against one at the upper bound of every column")
 
 
+def labelled(pair: Pair, classes: Sequence[int]) -> Pair:
+    """The same pair with a label of two classes: those of the rows that `with_` has, in their order."""
+    schema = replace(
+        pair.schema,
+        columns=(*pair.schema.columns, Column(name=LABEL, kind="categorical", categories=(0, 1))),
+        label=LABEL,
+    )
+    assert isinstance(pair.with_, pd.DataFrame) and isinstance(pair.without, pd.DataFrame)
+    with_ = pair.with_.assign(**{LABEL: np.asarray(classes, np.int64)})
+    return Pair(
+        schema, with_[: len(pair.without)], with_, f"labelled-{pair.name}", f"{pair.note}; with a label of two classes"
+    )
+
+
+def labelled_corner() -> Pair:
+    """The corner, of class 1."""
+    return labelled(corner(), [1])
+
+
+def labelled_person() -> Pair:
+    """Persons of class 0, and the target with records of both classes in turn."""
+    return labelled(person(), [*[0] * OTHERS, *(row % 2 for row in range(ROWS_OF_A_PERSON))])
+
+
 def rare_class() -> Pair:
     """The target is alone in its class."""
     note = f"{OTHERS} records (0, 0, 0) of class 0 against the same plus (1, 1, 1), the only one of class 1"
-    schema = Schema(
-        columns=(*binary_columns(), Column(name="label", kind="categorical", categories=(0, 1))), label="label"
-    )
+    schema = Schema(columns=(*binary_columns(), Column(name=LABEL, kind="categorical", categories=(0, 1))), label=LABEL)
     without, with_ = (
-        frame.assign(label=frame["a"]) for frame in (zeros_and_ones(OTHERS, 0), zeros_and_ones(OTHERS, 1))
+        frame.assign(**{LABEL: frame["a"]}) for frame in (zeros_and_ones(OTHERS, 0), zeros_and_ones(OTHERS, 1))
     )
     return Pair(schema, without, with_, "rare-class", note)
 
@@ -142,6 +167,8 @@ TARGETS: dict[str, Callable[[], Pair]] = {
     "rare-class": rare_class,
     "numeric": numeric,
     "person": person,
+    "labelled-corner": labelled_corner,
+    "labelled-person": labelled_person,
     "odd-cell": odd_cell,
 }
 TIGHTEST = {

@@ -78,8 +78,8 @@ def audit(
         str,
         typer.Option(
             "--target",
-            help="Pair of tables to tell apart: worst-case, made, corner, rare-class, numeric, person, odd-cell, or record "
-            "(of --data).",
+            help="Pair of tables to tell apart: worst-case, made, corner, rare-class, numeric, person, labelled-corner, "
+            "labelled-person, odd-cell, or record (of --data).",
         ),
     ] = "worst-case",
     data: Data = None,
@@ -306,12 +306,19 @@ def text(result: AuditResult, files: list[Path]) -> str:
         "",
         f"{result.fits:,} shadow fits in {result.seconds:.0f} s ({result.fits_per_second:.1f} fits per second)",
         *(f"note: {note}" for note in result.notes),
-        "VIOLATION FOUND: a lower bound exceeds the claim"
-        if result.violated
-        else "no violation found by these attacks",
+        violation(result) if result.violated else "no violation found by these attacks",
         *(f"wrote {file}" for file in files),
     ]
     return "\n".join(lines)
+
+
+def violation(result: AuditResult) -> str:
+    """That a bound exceeds the claim, how often that happens to an honest method, and how to find out which it was."""
+    chance = 1.0 - min(bound.confidence for outcome in result.outcomes for bound in outcome.bounds if bound.frequentist)
+    return (
+        f"VIOLATION FOUND: a lower bound exceeds the claim. By chance that happens in up to {chance:.0%} of audits of an honest "
+        "method, so audit again before you believe it: another --seed, more --runs. Twice is no chance"
+    )
 
 
 @app.command()
