@@ -182,6 +182,7 @@ def fit_alone(
         if payer is not None:  # the same entry, or a new one if the fit was begun without an account
             token = "" if receipt is None else receipt.token
             receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
+            store.begin(record | {"account": receipt.to_dict()})
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
     told.ledger = ledger
     folder = None if store is None else store.folder

@@ -21,6 +21,7 @@ from understudy.kinds import find_kinds
 from understudy.methods.marginals import Independent
 from understudy.people import People
 from understudy.private import Curator, PrivateTable
+from understudy.private.checkpoint import Checkpoint
 from understudy.private.noise import SeededNoise
 from understudy.questions import class_counts
 from understudy.schema import Column, PaidKinds, Schema
@@ -127,6 +128,31 @@ def test_a_resumed_fit_is_charged_once(tmp_path):
     Account(path).charge("another fit meanwhile", entries(path)[0].postings)
     model = run(account=path, resume=True)
     assert len(entries(path)) == 2 and model.account["number"] == 1
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["written down", "mutant: forgotten"])
+def test_a_fit_that_got_its_account_when_it_was_resumed_is_charged_once(tmp_path, monkeypatch, forgets):
+    """Stopped twice more, and ended by somebody who does not name the account: one entry, and the certificate has it."""
+    path, folder = tmp_path / "a.account", tmp_path / "c"
+    Account.create(path, units=["who"], epsilon=5.0, delta=1e-5)
+    begin = Checkpoint.begin
+    if forgets:
+        monkeypatch.setattr(Checkpoint, "begin", lambda self, record: begin(self, record | {"account": None}))
+
+    def run(until="", **more):
+        def stop(event):
+            if event.get("purpose") == until:
+                raise KeyboardInterrupt
+
+        return fit(Independent(epsilon=0.5), table(), SCHEMA, checkpoint=folder, progress=stop, **more)
+
+    with pytest.raises(KeyboardInterrupt):
+        run("column cells 1")
+    for until in ("column cells 2", "one-way marginals"):
+        with pytest.raises(KeyboardInterrupt):
+            run(until, account=path, resume=True)
+    model = run(resume=True)
+    assert (len(entries(path)), model.account is None) == ((2, True) if forgets else (1, False))
 
 
 def test_finding_kinds_is_charged_once_however_many_fits_carry_it(path, tmp_path):
