@@ -130,6 +130,23 @@ def test_a_resumed_fit_is_charged_once(tmp_path):
     assert len(entries(path)) == 2 and model.account["number"] == 1
 
 
+def test_lists_of_categories_that_are_estimated_are_charged_too(path, tmp_path):
+    """Their event is composed of noise and of a delta that is lost; resumed, the same entry is found again."""
+    schema = replace(SCHEMA, columns=(*SCHEMA.columns[:2], Column(name="z", kind="categorical", estimate="z")))
+    assert schema.estimates
+
+    def stop(event):
+        if event.get("purpose") == "one-way marginals":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(Independent(epsilon=0.5), table(), schema, checkpoint=tmp_path / "c", account=path, progress=stop)
+    model = fit(Independent(epsilon=0.5), table(), schema, checkpoint=tmp_path / "c", account=path, resume=True)
+    assert len(entries(path)) == 1
+    assert model.account["total"] == pytest.approx(price.epsilon(model.plan.events, 1e-5), rel=1e-9)
+    assert 0 < Account(path).book.left() < 2.0 and Account(path).book.how_many(entries(path)[0].postings) >= 2
+
+
 @pytest.mark.parametrize("forgets", [False, True], ids=["written down", "mutant: forgotten"])
 def test_a_fit_that_got_its_account_when_it_was_resumed_is_charged_once(tmp_path, monkeypatch, forgets):
     """Stopped twice more, and ended by somebody who does not name the account: one entry, and the certificate has it."""

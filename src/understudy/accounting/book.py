@@ -168,7 +168,10 @@ def distinct(postings: Iterable[Posting]) -> list[Posting]:
 
 def by_person(postings: Sequence[Posting]) -> list[list[dpa.DpEvent]]:
     """The events of every kind of person: one list for each stretch of ids between two neighbouring bounds."""
-    alike = Counter((posting.event, posting.people) for posting in postings)
+    alike: Counter[tuple[dpa.DpEvent, People | None]] = Counter()
+    for posting in postings:
+        for event, times in events.flatten(posting.event).items():  # what is composed of several has no hash
+            alike[event, posting.people] += times
     ranges = {people for _, people in alike if people is not None}
     bounds = {bound for people in ranges for bound in (people.lower, people.upper) if bound is not None}
     points = sorted({"", *bounds}, key=order)
