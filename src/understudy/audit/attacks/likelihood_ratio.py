@@ -313,11 +313,13 @@ class PanelCanary(Canary):
         """Practice rows on both sides of their middle; judged rows as far out as can be."""
         middle, way = state[0], state[1]
         wide = jnp.abs(way) / 6.0
-        practice = jnp.stack([middle - wide, middle + wide])[None, None]
-        ends = middle + jnp.where(jnp.arange(self.judged) % 2 == 0, FAR, -FAR)[:, None] * way
-        shape = (self.classes, *ends.shape)
+        practice = jnp.stack([middle - wide, middle + wide])
+        far = jnp.stack([middle + FAR * way, middle - FAR * way])
+        judged = far[jnp.arange(self.judged) % 2]
+        every = (self.classes, *judged.shape)
         return Panel(
-            jnp.broadcast_to(practice, (1, self.classes, *practice.shape[2:])), jnp.broadcast_to(ends[None], shape)
+            jnp.broadcast_to(practice[None, None], (1, self.classes, *practice.shape)),
+            jnp.broadcast_to(judged[None], every),
         )
 
     def sampler(self, state: State) -> dict[str, Array]:
