@@ -57,7 +57,16 @@ def smartnoise(split: Split, seed: int, count: int, python: str | None) -> pd.Da
         table, out = Path(folder) / "in.csv", Path(folder) / "out.csv"
         pd.DataFrame(encoded, columns=[f"x{i}" for i in range(encoded.shape[1])]).to_csv(table, index=False)
         teachers = max(2, len(encoded) // 1000)
-        words = [python or sys.executable, str(WRAPPER), str(table), str(out), "--rows", str(count), "--seed", str(seed)]
+        words = [
+            python or sys.executable,
+            str(WRAPPER),
+            str(table),
+            str(out),
+            "--rows",
+            str(count),
+            "--seed",
+            str(seed),
+        ]
         words += ["--epsilon", str(EPSILON), "--delta", str(DELTA), "--teachers", str(teachers), "--columns", "bounds"]
         subprocess.run(words, check=True)
         made = pd.read_csv(out).to_numpy(np.float32)

@@ -5,8 +5,8 @@
 `modes` is simulated: 8 columns, two classes of two modes each that differ in how two columns go together and in nothing else,
 so that means and spreads of a class say nothing about it. `--rows` cuts tables (before the split), so that a fit takes seconds.
 Utility is the mean AUROC of three models (logistic, Gaussian NB, forest), trained on synthetic rows, tested on real ones; `real`
-trains them on the real rows. Every record is appended to benchmarks/results/when-votes-pay.jsonl with the version of the code behind
-it; `--show` prints the table of what is there, the newest code of each fit.
+trains them on the real rows. Every record is appended to benchmarks/results/when-votes-pay.jsonl with the version of its code;
+`--show` prints the table of what is there, the newest code of each fit.
 """
 
 import argparse

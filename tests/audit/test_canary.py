@@ -34,8 +34,15 @@ def moved(target, teachers, votes=JointVotes, canary=PanelCanary):
     rate = 1.0 / size
     norm = 0.5 * rate * np.sqrt(JUDGED * size)  # as `pate-gan-joint` has it for teachers of one row
     mechanism = votes(
-        teachers=(teachers,), capacity=5, judged=JUDGED, classes_per_unit=1, sigma=1.0, norm=norm, squared=squared, learning_rate=rate
-    )  # fmt: skip
+        teachers=(teachers,),
+        capacity=5,
+        judged=JUDGED,
+        classes_per_unit=1,
+        sigma=1.0,
+        norm=norm,
+        squared=squared,
+        learning_rate=rate,
+    )
     asker = canary(1, JUDGED)
     question = asker.query(asker.init(jax.random.key(0), way_to_target(sides)), jax.random.key(0))
     total = jax.jit(lambda data: mechanism.vectors(mechanism.logits(data, question)).sum(axis=1))

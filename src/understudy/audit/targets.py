@@ -7,7 +7,7 @@ in which a unit shows most:
                   (Ganev et al. 2025, Section 6.2)
     lonely        nobody against one record (1, 1, 1): every answer is about the target, so every answer moves as far as it can
     corner        nobody against one record at the upper bounds of three numeric columns: the same for methods that clip vectors
-    opposite      one record at the lower bounds against the same plus one at the upper bounds, for methods whose teachers answer with
+    opposite      one record at the lower bounds against the same plus one at the upper bounds, for teachers that answer with
                   vectors: the only teacher changes its mind, which moves an answer twice as far as one that appears
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
@@ -51,7 +51,9 @@ class Pair:
     with_: Side
     name: str
     note: str
-    sizes: Mapping[str, int] = field(default_factory=dict)  # options under which the target shows most; others may be set
+    sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # options under which the target shows most; others may be set
 
     def side(self, secret: int) -> Side:
         """The table with the target for 1, without it for 0."""

@@ -13,10 +13,10 @@ chosen marginals and directions) are left out; of the rounds, the votes of PATE-
 at, and with a canary the noisy gradients (`gradient_ratio.py`).
 
 A canary generator makes the rounds as telling as they can be: it asks the same question in every round, about rows far out in the
-target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. Where
-teachers answer with vectors, practice rows lie between the others' rows and the target's, nearer to the others', and judged rows on
-both sides of them: with the target a teacher's vector points its way, and a teacher that held another row alone pointed the
-opposite way. The guarantee covers it: it holds for questions chosen in any way.
+target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. Where teachers
+answer with vectors, practice rows lie between the others' rows and the target's, and judged rows on both sides of them: with the
+target a teacher's vector points its way, without it a teacher of another row points the opposite way. The guarantee covers it: it
+holds for questions chosen in any way.
 """
 
 import contextlib
@@ -305,8 +305,8 @@ class PanelCanary(Canary):
     """The same for vectors of answers. Its state is where practice rows lie, and the way from the others to the target.
 
     Teachers see rows in units of the practice rows, cut off at +-3. With these a third of the way up and a sixth of it wide, the
-    target stands at 3 and the others at -2, so that one of each in a shard sums to the target's side: a teacher of another row turns
-    round when the target joins it, and its vector moves from one end of its length C to the other.
+    target stands at 3 and the others at -2, so that one of each in a shard sums to the target's side: a teacher of another row
+    turns round when the target joins it, and its vector moves by 2 C.
     """
 
     def query(self, state: State, key: PRNGKeyArray) -> Panel:  # type: ignore[override]
