@@ -40,6 +40,7 @@ HEAD = (
     "verdict",
 )
 OURS = (REAL, *METHODS)
+FOUR_OF_G_PATE = {name.removesuffix(OF_G_PATE) for name in SUITES["g-pate-table-1"].classifiers or ()}
 FACTS = ("samples", "features", "columns", "positives", "imbalance", "auroc-change-percent")  # of data sets, not scores
 
 PREFACE = """# The papers' tables, beside ours
@@ -107,7 +108,8 @@ def cells(paper: str, line: Line, printed: Sequence[Printed], records: Sequence[
     own, real = ours(paper, line, records), matching(line._replace(method=REAL, epsilon=None), {}, records)
     own = [r for r in own if judged_alike(r, printed)]
     real = [r for r in real if judged_alike(r, printed)]
-    values, ceiling = scores(own, real, line.metric), scores(real, (), line.metric)
+    each = set() if average else names_of_models(printed)
+    values, ceiling = scores(own, real, line.metric, each), scores(real, (), line.metric, each)
     method = f"{line.method}, {line.variant}" if line.variant else line.method
     other_share = (line.dataset, line.metric) in OTHER_SHARES  # not set beside ours at all
     return (
@@ -180,17 +182,26 @@ def matching(
     ]
 
 
+def names_of_models(printed: Sequence[Printed]) -> set[str]:
+    """The classifiers that have a published figure of their own."""
+    return {row.model for row in printed} - {"average", "", "cnn"}
+
+
 def judged_alike(record: Record, printed: Sequence[Printed]) -> bool:
-    """Whether the run was scored by the models of the table: all twelve, or the four of G-PATE's appendix."""
-    few = {row.model for row in printed} - {"average", "", "cnn"}
-    own = record.get("classifiers")
-    return own is None or (bool(few) and {name.removesuffix(OF_G_PATE) for name in own} == few)
+    """Whether the run was scored by the models of the table: all twelve, or the four of G-PATE's appendix with its settings."""
+    each, own = names_of_models(printed), record.get("classifiers")
+    if each and each <= FOUR_OF_G_PATE:
+        return own is not None and {name.removesuffix(OF_G_PATE) for name in own} == FOUR_OF_G_PATE
+    return own is None
 
 
-def scores(records: Sequence[Record], real: Sequence[Record], metric: str) -> list[float]:
-    """The average figure of every run that has it."""
-    found = [value_of(record, real, metric, "average") for record in records]
-    return [value for value in found if value is not None]
+def scores(records: Sequence[Record], real: Sequence[Record], metric: str, models: set[str]) -> list[float]:
+    """The average figure of every run that has it: over the models that are named, or over all that judged the run."""
+    if models:
+        found = [[scores_of_model([record], metric, model) for model in models] for record in records]
+        return [statistics.fmean(value for one in own for value in one) for own in found if all(own)]
+    known = [value_of(record, real, metric, "average") for record in records]
+    return [value for value in known if value is not None]
 
 
 def scores_of_model(records: Sequence[Record], metric: str, model: str) -> list[float]:

@@ -328,6 +328,14 @@ SUITES = _suites(
         ),
     ),
     Suite(
+        name="pate-gan-as-published",
+        title="PATE-GAN's Algorithm 1 as published, stopping where its own accountant says (its guarantee is void)",
+        datasets=("credit-card-fraud", "cervical-cancer", "epileptic-seizure"),
+        methods=("pate-gan-as-published",),
+        seeds=1,
+        references=(_paper("2", method="pate-gan"), *_audited("4")),
+    ),
+    Suite(
         name="gradients-start",
         title="What the gradients of DPGAN add to the start that was paid for, and what they are worth alone",
         datasets=("cervical-cancer", "epileptic-seizure", "cardiovascular"),

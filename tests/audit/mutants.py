@@ -27,7 +27,7 @@ from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.questions import Counts, Distances
 from understudy.schema import Codec, Column, Schema
 
-from ..private.test_joint_votes import ForgottenClip
+from ..private.test_joint_votes import CentredOnOthers, ForgottenClip, OneNorm
 
 VOTES_ALONE: dict[str, Any] = {
     "votes_share": 1000.0,
@@ -131,8 +131,8 @@ class WithJointVotes(PateGanJoint):
         )
 
 
-def jointly(votes: type[JointVotes]) -> WithJointVotes:
-    return WithJointVotes(epsilon=1.0, votes=votes, teachers=10, rounds=2, judged=16)
+def jointly(votes: type[JointVotes], teachers: int = 10) -> WithJointVotes:
+    return WithJointVotes(epsilon=1.0, votes=votes, teachers=teachers, rounds=2, judged=16)
 
 
 # -- sensitivity -------------------------------------------------------------------------------------------------------
@@ -283,6 +283,10 @@ MUTANTS = {
     ),
     "pure: Laplace noise of one answer on each": Mutant(lambda: purely(LaplaceForOne), "lonely", *WALL, 200, True),
     "joint votes: clip forgotten": Mutant(lambda: jointly(ForgottenClip), "lonely", *WALL, 200, True),
+    "joint votes: sensitivity C instead of 2 C": Mutant(
+        lambda: jointly(OneNorm, teachers=1), "opposite", *WALL, 400, True
+    ),
+    "joint votes: centred on all teachers": Mutant(lambda: jointly(CentredOnOthers), "lonely", *WALL, 200, True),
     "labels: exact class counts": Mutant(
         lambda: ExactLabels(epsilon=1.0), "rare-class", "black-box", "querybased", 200
     ),

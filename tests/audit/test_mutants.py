@@ -22,7 +22,9 @@ SLOW = (
     "accountant: forgets all answers but one",
     "partition: every teacher sees every row",  # traces show wrong partitions in moments (test_trace.py)
     "no PATE: one discriminator, no noise",
-    "joint votes: clip forgotten",  # quick in tests/private/test_joint_votes.py, with two that these pairs do not show
+    "joint votes: clip forgotten",  # quick in tests/private/test_joint_votes.py
+    "joint votes: sensitivity C instead of 2 C",  # tests/audit/test_canary.py has the exact moves of these two in moments
+    "joint votes: centred on all teachers",
     "pure: Laplace noise of one answer on each",  # forty seconds; tests/pate_gan/test_pure.py adds the losses up
     "noise: sensitivity of one marginal for all",  # tests/questions sees it in moments
     "noise: none on the distances of pairs",
@@ -58,8 +60,17 @@ def test_the_right_votes_pass_the_audit_that_catches_the_wrong_ones():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("right", [lambda: purely(TeacherVotes), lambda: jointly(JointVotes)], ids=["pure", "joint"])
-@pytest.mark.parametrize("target", ["lonely", "worst-case"])
+@pytest.mark.parametrize(
+    ("right", "target"),
+    [
+        (lambda: purely(TeacherVotes), "lonely"),
+        (lambda: purely(TeacherVotes), "worst-case"),
+        (lambda: jointly(JointVotes), "lonely"),
+        (lambda: jointly(JointVotes), "worst-case"),
+        (lambda: jointly(JointVotes, teachers=1), "opposite"),
+    ],
+    ids=["pure-lonely", "pure-worst-case", "joint-lonely", "joint-worst-case", "joint-opposite"],
+)
 def test_pure_and_joint_votes_without_a_start_pass_where_their_wrong_versions_do_not(right, target):
     """Every answer is seen (wall box), with a canary that asks about the target alone. False failure: 1e-6."""
     settings = MUTANTS["joint votes: clip forgotten"].settings() | {"target": target}

@@ -74,6 +74,16 @@ def test_tables_are_written_again_from_the_files_and_per_model_cells_print(tmp_p
     assert not (tmp_path / "gradients-start.md").exists()
 
 
+def test_runs_judged_by_other_models_do_not_enter_a_table(tmp_path):
+    """G-PATE's Table 1 is about four models with settings of their own: the average of twelve is another figure."""
+    twelve = record(0.61, dataset="credit-card-fraud")
+    named = {f"{name}-g-pate": {"auroc": 0.9} for name in ("logistic", "adaboost", "bagging", "mlp")}
+    four = record(0.9, 1, dataset="credit-card-fraud", models=named, classifiers=list(named))
+    text = page(tmp_path, g_pate_table_1=[four], pate_gan_table_2=[twelve])
+    assert "0.9000 (one run)" in line(text, "Credit", "pate-gan |", "AUROC", "0.8872")
+    assert "0.6100 (one run)" in line(text, "Credit", "pate-gan |", "AUROC", "0.8737")
+
+
 def test_what_was_not_run_has_its_time_beside_it(tmp_path):
     seconds = {"fit_seconds": 100.0, "evaluate_seconds": 320.0}
     other = record(0.9, method="dpgan", **seconds)

@@ -75,6 +75,15 @@ def test_finished_cells_are_not_repeated_and_torn_lines_are_ignored(tmp_path):
     assert reported == [(1, 3, 4), (1, 4, 4)]
 
 
+def test_a_cell_that_another_suite_has_finished_is_taken_from_there(tmp_path):
+    run(breast(), tmp_path / "one.jsonl")
+    reported = []
+    run(breast(seeds=2), tmp_path / "other.jsonl", report=lambda record, done, everything: reported.append(record))
+    one, other = (store.read(tmp_path / name) for name in ("one.jsonl", "other.jsonl"))
+    assert other[:2] == one and len(other) == 4
+    assert [record["seed"] for record in reported] == [1, 1]
+
+
 def test_a_failing_cell_is_recorded_and_the_others_go_on(tmp_path):
     file = tmp_path / "r.jsonl"
     bad = breast(options={"fail": True})

@@ -97,7 +97,7 @@ def test_one_unit_moves_the_sum_by_no_more_than_twice_the_norm(norm):
 class ForgottenClip(JointVotes):
     """Mutant: vectors are as long as they are."""
 
-    def vectors(self, logits):
+    def vectors(self, logits, first=0):
         centred = logits - logits.mean(axis=2, keepdims=True)
         return jnp.trunc(centred * LEVELS / self.norm).astype(jnp.int32)
 
@@ -113,8 +113,8 @@ class OneNorm(JointVotes):
 class CentredOnOthers(JointVotes):
     """Mutant: vectors are centred on the mean vector of all teachers, so that one of them moves everybody's."""
 
-    def vectors(self, logits):
-        return super().vectors(logits - logits.mean(axis=1, keepdims=True))
+    def vectors(self, logits, first=0):
+        return super().vectors(logits - logits.mean(axis=1, keepdims=True), first)
 
 
 class OneForAll(JointVotes):

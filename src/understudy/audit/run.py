@@ -231,7 +231,7 @@ def make_estimator(
     chosen = dict(options or {})
     check_names(method, sorted(known), chosen)
     if pair.name != RECORD and all(name in known for name in TINY_TABLE):
-        chosen = TINY_TABLE | chosen
+        chosen = TINY_TABLE | dict(pair.sizes) | chosen
     made: Estimator = kind(epsilon=epsilon, delta=delta, **chosen)
     return made
 

@@ -7,6 +7,8 @@ in which a unit shows most:
                   (Ganev et al. 2025, Section 6.2)
     lonely        nobody against one record (1, 1, 1): every answer is about the target, so every answer moves as far as it can
     corner        nobody against one record at the upper bounds of three numeric columns: the same for methods that clip vectors
+    opposite      one record at the lower bounds against the same plus one at the upper bounds, for teachers that answer with
+                  vectors: the only teacher changes its mind, which moves an answer twice as far as one that appears
     rare-class    four records of class 0 against the same plus the only one of class 1, for methods that condition on the class
     numeric       worst-case with whole numbers in public bounds instead of categories, for methods that read bounds
     person        four persons with one record each against the same plus a person with many records (1, 1, 1)
@@ -23,8 +25,8 @@ in which a unit shows most:
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -52,6 +54,9 @@ class Pair:
     with_: Side
     name: str
     note: str
+    sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # options under which the target shows most; others may be set
 
     def side(self, secret: int) -> Side:
         """The table with the target for 1, without it for 0."""
@@ -113,6 +118,13 @@ def labelled_person() -> Pair:
     return labelled(person(), [*[0] * OTHERS, *(row % 2 for row in range(ROWS_OF_A_PERSON))])
 
 
+def opposite() -> Pair:
+    """One other record, at the far end of every column, and one teacher, who holds it with the target or without."""
+    note = "one record at the lower bound of every column against the same plus one at the upper bound"
+    with_ = pd.DataFrame({name: [-1.0, 1.0] for name in NAMES})
+    return replace(corner(), without=with_[:1], with_=with_, name="opposite", note=note, sizes={"teachers": 1})
+
+
 def rare_class() -> Pair:
     """The target is alone in its class."""
     note = f"{OTHERS} records (0, 0, 0) of class 0 against the same plus (1, 1, 1), the only one of class 1"
@@ -164,6 +176,7 @@ TARGETS: dict[str, Callable[[], Pair]] = {
     "worst-case": worst_case,
     "lonely": lonely,
     "corner": corner,
+    "opposite": opposite,
     "rare-class": rare_class,
     "numeric": numeric,
     "person": person,
@@ -176,6 +189,7 @@ TIGHTEST = {
     "mst": "lonely",
     "aim": "lonely",
     "clique-tree": "lonely",
+    "pate-gan-joint": "opposite",
 }  # where a unit shows most to who sees every answer
 RECORD = "record"  # a row (or person) of the user's own table
 

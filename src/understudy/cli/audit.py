@@ -78,8 +78,8 @@ def audit(
         str,
         typer.Option(
             "--target",
-            help="Pair of tables to tell apart: worst-case, made, corner, rare-class, numeric, person, labelled-corner, "
-            "labelled-person, odd-cell, or record (of --data).",
+            help="Pair of tables to tell apart: worst-case, made, corner, opposite, rare-class, numeric, person, "
+            "labelled-corner, labelled-person, odd-cell, or record (of --data).",
         ),
     ] = "worst-case",
     data: Data = None,

@@ -13,9 +13,10 @@ chosen marginals and directions) are left out; of the rounds, the votes of PATE-
 at, and with a canary the noisy gradients (`gradient_ratio.py`).
 
 A canary generator makes the rounds as telling as they can be: it asks the same question in every round, about rows far out in the
-target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. Where
-teachers answer with vectors, half of the rows lie in the opposite direction. The guarantee covers it: it holds for questions
-chosen in any way.
+target's direction, after practice rows at the origin. A teacher that holds the target then answers 1, any other 0. Where teachers
+answer with vectors, practice rows lie between the others' rows and the target's, and judged rows on both sides of them: with the
+target a teacher's vector points its way, without it a teacher of another row points the opposite way. The guarantee covers it: it
+holds for questions chosen in any way.
 """
 
 import contextlib
@@ -301,15 +302,29 @@ class Canary:
 
 
 class PanelCanary(Canary):
-    """The same for vectors of answers, which are centred: half of the rows the other way."""
+    """The same for vectors of answers. Its state is where practice rows lie, and the way from the others to the target.
+
+    Teachers see rows in units of the practice rows, cut off at +-3. With these a third of the way up and a sixth of it wide, the
+    target stands at 3 and the others at -2, so that one of each in a shard sums to the target's side: a teacher of another row
+    turns round when the target joins it, and its vector moves by 2 C.
+    """
 
     def query(self, state: State, key: PRNGKeyArray) -> Panel:  # type: ignore[override]
-        """Practice rows on both sides of the origin, one deviation away; judged rows as far out as can be."""
-        width = state.shape[0]
-        ends = jnp.asarray([-1.0, 1.0])[None, None, :, None]
-        practice = jnp.broadcast_to(ends, (1, self.classes, 2, width))
-        sides = jnp.where(jnp.arange(self.judged) % 2 == 0, FAR, -FAR)[None, :, None]
-        return Panel(practice, jnp.broadcast_to(sides * state[None, None, :], (self.classes, self.judged, width)))
+        """Practice rows on both sides of their middle; judged rows as far out as can be."""
+        middle, way = state[0], state[1]
+        wide = jnp.abs(way) / 6.0
+        practice = jnp.stack([middle - wide, middle + wide])
+        far = jnp.stack([middle + FAR * way, middle - FAR * way])
+        judged = far[jnp.arange(self.judged) % 2]
+        every = (self.classes, *judged.shape)
+        return Panel(
+            jnp.broadcast_to(practice[None, None], (1, self.classes, *practice.shape)),
+            jnp.broadcast_to(judged[None], every),
+        )
+
+    def sampler(self, state: State) -> dict[str, Array]:
+        """The way to the target."""
+        return {"target": state[1]}
 
 
 def watcher(pair: Pair, canary: bool) -> Watch:
@@ -334,8 +349,8 @@ def watcher(pair: Pair, canary: bool) -> Watch:
         mechanism.tape(1, noise)
         kind, scale, _ = noise.asked[0] if noise.asked else ("gaussian", SHARP, 0)
         if canary:
-            kind_of = PanelCanary if joint else Canary
-            generator, hints = kind_of(codec.class_count, mechanism.judged), direction(sides)
+            kind_of, hints = (PanelCanary, way_to_target(sides)) if joint else (Canary, direction(sides))
+            generator = kind_of(codec.class_count, mechanism.judged)
         watched = Watched(mechanism, kind == "gaussian", scale, sides)
         return opening._replace(generator=Listener(generator), hints=hints, mechanism=watched)
 
@@ -348,12 +363,24 @@ def kept_tables(pair: Pair) -> tuple[KeptTable, KeptTable]:
 
 
 def direction(sides: tuple[Blocks, ...]) -> np.ndarray:
-    """The target's row, made as long as 1: what D has and D' has not."""
+    """The target's row, made as long as 1."""
+    row = target_row(sides)
+    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-6))
+
+
+def way_to_target(sides: tuple[Blocks, ...]) -> np.ndarray:
+    """A third of the way from the mean of the others (the origin, if there are none) to the target, and that way."""
+    others, target = sides[0].gathered().rows, target_row(sides)
+    middle = others.mean(axis=0) if len(others) else np.zeros_like(target)
+    return np.stack([middle + (target - middle) / 3.0, target - middle])
+
+
+def target_row(sides: tuple[Blocks, ...]) -> np.ndarray:
+    """What D has and D' has not."""
     without, with_ = (side.gathered().rows for side in sides)
     known = {row.tobytes() for row in without}  # rows of units stand in no order that is known
     own = [row for row in with_ if row.tobytes() not in known] or [*with_, np.ones(with_.shape[1], np.float32)]
-    row = own[0]
-    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-6))
+    return own[0]
 
 
 def ratios_of_rounds(info: Sequence[dict[str, np.ndarray]]) -> np.ndarray:
