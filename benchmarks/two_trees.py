@@ -1,24 +1,30 @@
 """Two versions of the code side by side: the same splits, the same schemas, fits in turn, quick models on held-out rows.
 
     git worktree add OTHER <commit>
-    python -m benchmarks.two_trees --other OTHER --datasets adult,credit --methods mst,mean-embedding --seeds 3 --data DIR
+    python -m benchmarks.two_trees --other OTHER --datasets adult --methods mst,aim --seeds 3 --data DIR
+    python -m benchmarks.two_trees --table
 
 For every data set, method and seed both versions fit one after the other in processes of their own, so that a busy machine slows
-both; which goes first alternates. Printed: AUROC of five quick models trained on as many synthetic rows (mean over models and
-seeds, deviation over seeds) and the ratio of the seconds that the fits took, imports left out; on a machine that others use,
-that of processor seconds is the one to look at.
+both; which goes first alternates. Every fit is one line of benchmarks/results/two-trees.jsonl with the commits of both versions;
+what is there for the same other version is not fitted again. `--table` writes two-trees.md beside it: AUROC of five quick models
+trained on as many synthetic rows (mean over models and seeds, deviation over seeds) and the ratio of the processor seconds that
+the fits took, imports left out; other work on the machine is not in them.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+HERE = Path(__file__).resolve().parent
 
 FIT = """
 import json, sys, time
@@ -73,55 +79,105 @@ def auroc(fake: Any, test: Any, schema: Any) -> float:
     return float(np.mean(found))
 
 
-def fit(tree: str, folder: Path, method: str, epsilon: float, rows: int, options: str) -> dict[str, float]:
-    """Seconds of a fit with the sources of `tree`, on both clocks; its rows are left in fake.parquet."""
+def fit(tree: str, folder: Path, method: str, epsilon: float, rows: int, options: str) -> dict[str, Any]:
+    """Seconds of a fit with the sources of `tree`, on both clocks, with its rows left in fake.parquet; or why it refused."""
     words = [sys.executable, "-c", FIT, str(folder), method, str(epsilon), str(rows), options]
     environment = os.environ | {"PYTHONPATH": str(Path(tree) / "src"), "JAX_PLATFORMS": "cpu"}
-    said = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
-    found: dict[str, float] = json.loads(said.stdout.splitlines()[-1])
-    return found
+    said = subprocess.run(words, capture_output=True, text=True, env=environment)
+    last = (said.stdout if said.returncode == 0 else said.stderr).strip().splitlines()[-1]
+    if said.returncode == 0:
+        found: dict[str, Any] = json.loads(last)
+        return found
+    if "UsageError" not in last:
+        raise RuntimeError(said.stderr)
+    return {"refused": last.split(": ", 1)[1]}
 
 
-def compare(name: str, method: str, given: argparse.Namespace) -> dict[str, Any]:
+def commit(tree: str) -> str:
+    """The commit that a checkout is at."""
+    words = ["git", "-C", tree, "rev-parse", "--short=7", "HEAD"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def records(results: Path) -> list[dict[str, Any]]:
+    """What was measured before."""
+    return [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.is_file() else []
+
+
+def compare(name: str, method: str, seed: int, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """One line for each version that has none yet, in turn."""
     import pandas as pd
 
     from benchmarks.registry import load
 
-    here = str(Path(__file__).resolve().parents[1])
-    scores: dict[str, list[float]] = {"other": [], "this": []}
-    spent: dict[str, list[dict[str, float]]] = {"other": [], "this": []}
-    for seed in range(given.seeds):
-        split = load(name, given.data, seed=seed)
-        with tempfile.TemporaryDirectory() as home:
-            folder = Path(home)
-            split.schema.save(folder / "schema.yaml")
-            split.train.to_parquet(folder / "train.parquet")
-            trees = [("other", given.other), ("this", here)]
-            for label, tree in trees if seed % 2 == 0 else trees[::-1]:
-                spent[label].append(fit(tree, folder, method, given.epsilon, len(split.train), given.options))
-                scores[label].append(auroc(pd.read_parquet(folder / "fake.parquet"), split.test, split.schema))
-    found = {label: [float(np.mean(part)), float(np.std(part))] for label, part in scores.items()}
-    clocks: dict[str, Any] = {}
-    for clock in ("seconds", "processor_seconds"):
-        both = {label: [one[clock] for one in part] for label, part in spent.items()}
-        clocks[clock] = both | {"ratio": float(np.median(np.asarray(both["this"]) / np.asarray(both["other"])))}
-    return {"data": name, "method": method, **found, **clocks}
+    trees = {"other": given.other, "this": str(HERE.parent)}
+    commits = {version: commit(tree) for version, tree in trees.items()}
+    cell = {"data": name, "method": method, "epsilon": given.epsilon, "options": given.options, "seed": seed}
+    cell["other"] = commits["other"]
+    done = {one["version"] for one in records(given.out) if cell.items() <= one.items()}
+    wanted = [version for version in (trees if seed % 2 == 0 else list(trees)[::-1]) if version not in done]
+    if not wanted:
+        return
+    split = load(name, given.data, seed=seed)
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        split.schema.save(folder / "schema.yaml")
+        split.train.to_parquet(folder / "train.parquet")
+        for version in wanted:
+            found = fit(trees[version], folder, method, given.epsilon, len(split.train), given.options)
+            if "refused" not in found:
+                found["auroc"] = auroc(pd.read_parquet(folder / "fake.parquet"), split.test, split.schema)
+            yield cell | {"version": version, "commit": commits[version]} | found
+
+
+def pair(found: list[dict[str, Any]]) -> str:
+    """A row of the table: both versions on the seeds that both have."""
+    by = {version: {one["seed"]: one for one in found if one["version"] == version} for version in ("other", "this")}
+    seeds = sorted(set(by["other"]) & set(by["this"]))
+    row = [found[0]["data"], found[0]["method"]]
+    if not seeds:
+        return ""
+    last = [by[version][seeds[-1]] for version in by]
+    if any("refused" in one for one in last):
+        return "| " + " | ".join([*row, *(one.get("refused", "fits") for one in last), "", ""]) + " |\n"
+    for version in by:
+        scores = [by[version][seed]["auroc"] for seed in seeds]
+        row.append(f"{np.mean(scores):.3f} ({np.std(scores):.3f})")
+    ratios = [by["this"][seed]["processor_seconds"] / by["other"][seed]["processor_seconds"] for seed in seeds]
+    commits = ", ".join(sorted({by["this"][seed]["commit"] for seed in seeds}))
+    return "| " + " | ".join([*row, f"{np.median(ratios):.2f}", f"{len(seeds)}", commits]) + " |\n"
+
+
+def table(results: Path) -> str:
+    """What was measured, a row for each data set and method."""
+    cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in records(results):
+        cells.setdefault((one["other"], one["data"], one["method"], one["epsilon"], one["options"]), []).append(one)
+    text = "| data | method | AUROC before | AUROC now | processor time, now over before | seeds | commit |\n"
+    text += "| --- | --- | --- | --- | --- | --- | --- |\n"
+    return text + "".join(pair(found) for _, found in sorted(cells.items()))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--other", required=True, help="a checkout of the other version")
-    parser.add_argument("--datasets", default="adult,credit")
+    parser.add_argument("--other", help="a checkout of the other version")
+    parser.add_argument("--datasets", default="adult,credit-card-fraud")
     parser.add_argument("--methods", default="mst,mean-embedding")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--options", default="{}", help="method options as JSON")
     parser.add_argument("--data", default=None)
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "two-trees.jsonl", help="where lines are added")
+    parser.add_argument("--table", action="store_true", help="fit nothing; write the table of what was measured")
     given = parser.parse_args()
-    for name in given.datasets.split(","):
-        for method in given.methods.split(","):
-            sys.stdout.write(json.dumps(compare(name, method, given)) + "\n")
-            sys.stdout.flush()
+    if given.table:
+        given.out.with_suffix(".md").write_text(table(given.out), encoding="utf-8")
+        return
+    for name, method in itertools.product(given.datasets.split(","), given.methods.split(",")):
+        for seed in range(given.seeds):
+            for line in compare(name, method, seed, given):
+                with given.out.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

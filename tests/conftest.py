@@ -3,6 +3,7 @@
 Nothing here imports understudy at the top: jaxtyping's import hook must be in place first, or shapes go unchecked.
 """
 
+import gc
 import os
 import re
 
@@ -62,6 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if sum(file.stat().st_size for file in kept.iterdir()) > LARGEST_CACHE:
         shutil.rmtree(kept, ignore_errors=True)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Look for garbage rarely: what was imported and collected stays, and tracing programs makes objects by the million."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ The public surface is the table below. Each name is imported on first use, so th
 `understudy --help` stay quick: neither pulls in JAX, pandas or scikit-learn.
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -48,10 +48,7 @@ _SURFACE = {
 }
 
 __all__ = ["__version__", *_SURFACE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _SURFACE, name)
+__getattr__ = partial(lazily, __name__, _SURFACE)
 
 
 def __dir__() -> list[str]:

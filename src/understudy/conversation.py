@@ -44,7 +44,7 @@ class Generator(Protocol):
         """Settings for the artifact; `from_dict(settings, codec)` is the way back."""
         ...
 
-    def mismatch(self, weights: Any) -> str:
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
         """What is wrong with loaded weights, in words; empty when nothing is."""
         ...
 

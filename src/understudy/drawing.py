@@ -12,13 +12,13 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import jax
 import numpy as np
 import pyarrow as pa
+from jax import Array
 
-from understudy.conversation import Generator
+from understudy.conversation import Generator, RowGenerator
 from understudy.even import even_classes
 from understudy.measure.marginals import Marginals
 from understudy.schema import Codec
@@ -42,7 +42,7 @@ class Source:
         return None if made is None else made(self.weights)
 
     @cached_property
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Array]:
         """The weights on JAX's device."""
         return {name: jax.numpy.asarray(value) for name, value in self.weights.items()}
 
@@ -67,11 +67,11 @@ class Source:
             encoded = direct(self.weights, classes, random)
         else:
             key = jax.random.key(int(random.integers(1 << 32)), impl="rbg")
-            encoded = np.asarray(draw(self.generator, self.arrays, classes, key))
+            encoded = np.asarray(draw(self.generator, self.arrays, jax.numpy.asarray(classes), key))
         return encoded if self.marginals is None else self.marginals.from_uniform(encoded)
 
 
 @partial(jax.jit, static_argnums=0)
-def draw(generator: Any, weights: Any, classes: Any, key: Any) -> Any:
+def draw(generator: RowGenerator, weights: dict[str, Array], classes: Array, key: Array) -> Array:
     """Generated rows; compiled once per generator and batch size, however often it is called."""
     return generator.sample(weights, classes, key)

@@ -87,7 +87,7 @@ def to_json(tables: Sequence[Released]) -> dict[str, Any]:
     }
 
 
-def _plain(part: Part) -> Any:
+def _plain(part: Part) -> object:
     return list(part) if isinstance(part, tuple) else part
 
 

@@ -12,14 +12,16 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TypeVar
 
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 
 FORMAT = "understudy signature 1"
+Key = TypeVar("Key")
 
 
 def _ed25519() -> tuple[ModuleType, ModuleType, type[Exception]]:
@@ -111,7 +113,7 @@ def check(folder: str | Path, public: str | Path, signature: str | Path | None =
     return True, "was made with this key, for exactly these files"
 
 
-def _key(path: str | Path, load: Any) -> Any:
+def _key(path: str | Path, load: Callable[[bytes], Key]) -> Key:
     try:
         return load(Path(path).read_bytes())
     except FileNotFoundError:

@@ -94,10 +94,18 @@ def _one_line(text: str) -> str:
 
 def find(source: str, file: str) -> list[Mutant]:
     """All mutants of a file, in the order of the source; only those that compile, each once."""
+    found: dict[tuple[tuple[int, int], str], Mutant] = {}
+    for mutant in candidates(source, file):
+        if _compiles(mutant.apply(source)):
+            found.setdefault((mutant.span, mutant.after), mutant)
+    return list(found.values())
+
+
+def candidates(source: str, file: str) -> Iterator[Mutant]:
+    """The same before anybody has tried whether they compile, which takes longest."""
     starts = [0]
     for line in source.encode().split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
-    found: dict[tuple[tuple[int, int], str], Mutant] = {}
     for place, node in _walk(ast.parse(source), _Place((1, 1))):
         for changed in _changes(node, place.condition):
             lines = (node.lineno, node.end_lineno)
@@ -105,10 +113,7 @@ def find(source: str, file: str) -> list[Mutant]:
             padding = "\n" * (lines[1] - lines[0])
             text = ast.unparse(ast.fix_missing_locations(changed))
             after = f"({text}{padding})" if isinstance(node, ast.expr) else text + padding
-            mutant = Mutant(file, lines, place.statement, place.names, span, after)
-            if _compiles(mutant.apply(source)):
-                found.setdefault((span, after), mutant)
-    return list(found.values())
+            yield Mutant(file, lines, place.statement, place.names, span, after)
 
 
 def _compiles(source: str) -> bool:

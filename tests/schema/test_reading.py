@@ -30,7 +30,7 @@ from understudy.schema.reading import BLOCK, Rows, Table
 
 from .old_reader import OldRows, old_csv
 
-QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANY = Schema(columns=(Column(name="any", kind="boolean"),))
 COLUMNS = {
     "continuous": Column(name="c", kind="continuous", lower=-5, upper=5, missing=True),

@@ -1,7 +1,7 @@
 """`understudy compare`: several methods on one table under one budget, and what choosing between them costs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,11 @@ from understudy.cli._output import AsJson, Quiet, as_options, need, options, sho
 from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed
 from understudy.errors import UsageError
 from understudy.progress import FitProgress
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from understudy.compare import Comparison
 
 app = typer.Typer()
 
@@ -62,7 +67,7 @@ def compare(
         show(found.to_dict(), lambda: table(found, account is None), as_json)
 
 
-def table(found: Any, alone: bool = False) -> Any:
+def table(found: "Comparison", alone: bool = False) -> "Group":
     """Methods, models and scores as a table for the terminal."""
     from rich.console import Group
     from rich.table import Table

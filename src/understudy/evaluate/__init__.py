@@ -18,27 +18,20 @@ Importing this package brings in the result records only; scikit-learn and panda
 
 import sys
 import types
+from functools import partial
 from typing import Any
 
 from understudy.evaluate.result import FAMILIES, Evaluation, Summary, WholeTable
+from understudy.lazy import lazily
+
+_WHERE = {
+    "describe": "understudy.evaluate.alone",
+    "evaluate": "understudy.evaluate.run",
+    "whole_table": "understudy.evaluate.whole",
+}
 
 __all__ = ["FAMILIES", "Evaluation", "Summary", "WholeTable", "describe", "evaluate", "whole_table"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "evaluate":
-        from understudy.evaluate.run import evaluate
-
-        return evaluate
-    if name == "describe":
-        from understudy.evaluate.alone import describe
-
-        return describe
-    if name == "whole_table":
-        from understudy.evaluate.whole import whole_table
-
-        return whole_table
-    raise AttributeError(f"module 'understudy.evaluate' has no attribute {name!r}")
+__getattr__ = partial(lazily, __name__, _WHERE)
 
 
 class _Callable(types.ModuleType):

@@ -7,7 +7,6 @@ One thread: the trees are small, and OpenMP threads that wait for each other on 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -51,7 +50,7 @@ class Design:
                 out[:, i] = np.clip(values, -1e30, 1e30)
         return out
 
-    def fit(self, rows: np.ndarray, target: np.ndarray, seed: int) -> Any:
+    def fit(self, rows: np.ndarray, target: np.ndarray, seed: int) -> HistGradientBoostingClassifier:
         """A fitted classifier."""
         model = HistGradientBoostingClassifier(
             max_iter=ITERATIONS, random_state=seed, early_stopping=False, categorical_features=self.categorical
@@ -61,7 +60,7 @@ class Design:
             return model.fit(np.where(nothing, 0.0, rows), target)
 
 
-def chances(model: Any, rows: np.ndarray) -> np.ndarray:
+def chances(model: HistGradientBoostingClassifier, rows: np.ndarray) -> np.ndarray:
     """Predicted probabilities, one column per class of the model."""
     with threadpool_limits(limits=1):
         return np.asarray(model.predict_proba(rows))

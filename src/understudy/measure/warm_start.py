@@ -6,7 +6,7 @@ Methods that train (teachers, gradients) refine a start that was paid for:
     class moments                          `understudy.measure.class_moments`; of a table with few rows class means alone
 
 Which of the two the last answer asks for is the rule of `understudy.measure.which_questions`; the plan is the same in both
-cases. How much of it is paid for is an option of those methods (`Begin`): `moments` for all of it, `marginals` for the first
+cases. How much of it is paid for is an option of those methods (`StartFrom`): `moments` for all of it, `marginals` for the first
 three answers, `none` for nothing, as in the papers; rows are then seen between their public bounds.
 """
 
@@ -31,8 +31,8 @@ from understudy.private import Curator
 from understudy.recipe import Announced
 from understudy.schema import Codec, Schema
 
-Begin = Literal["moments", "marginals", "none"]
-STARTS: tuple[Begin, ...] = ("moments", "marginals", "none")
+StartFrom = Literal["moments", "marginals", "none"]
+STARTS: tuple[StartFrom, ...] = ("moments", "marginals", "none")
 # Of the squared loss, for the class histogram of a fit without a paid start: at epsilon 1 and delta 1e-5 that is a noise of 26
 # rows, enough for class ratios and sizes of ensembles.
 HISTOGRAM_SHARE = 0.02
@@ -49,7 +49,7 @@ def announce_start(schema: Schema, marginals: float, moments: float) -> list[Ann
     return [*one_way, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else one_way
 
 
-def rounds_weight(begin: Begin, share: float | None, usual: float, pays: bool = False) -> float:
+def rounds_weight(source: StartFrom, share: float | None, usual: float, pays: bool = False) -> float:
     """The weight of what is asked in rounds; 0: nothing is.
 
     Where no share is given, rounds get `usual`, but on top of paid moments only where they can pay for themselves (`pays`, from
@@ -58,14 +58,14 @@ def rounds_weight(begin: Begin, share: float | None, usual: float, pays: bool = 
     """
     if share is not None:
         return share
-    return usual if begin != "moments" or pays else 0.0
+    return usual if source != "moments" or pays else 0.0
 
 
-def announce_begin(schema: Schema, begin: Begin, marginals: float, moments: float) -> list[Announced]:
-    """The answers that a way to begin pays for."""
-    if begin == "none":
+def announce_start_from(schema: Schema, source: StartFrom, marginals: float, moments: float) -> list[Announced]:
+    """The answers that a start from `source` pays for."""
+    if source == "none":
         return []
-    return announce_start(schema, marginals, moments if begin == "moments" else 0.0)
+    return announce_start(schema, marginals, moments if source == "moments" else 0.0)
 
 
 def histogram_beside(training: float) -> float:
@@ -99,9 +99,11 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) ->
     return marginals, start
 
 
-def begin_with(begin: Begin, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> tuple[Marginals, Start]:
-    """What a way to begin pays for; from then on rows are seen through the marginals, paid or public."""
-    if begin != "none":
+def start_from(
+    source: StartFrom, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan
+) -> tuple[Marginals, Start]:
+    """The start from `source`; from then on rows are seen through the marginals, paid or public."""
+    if source != "none":
         return ask_start(curator, codec, counts, plan)
     heads = Heads.of(codec.blocks, codec.width)
     marginals = public_marginals(heads)

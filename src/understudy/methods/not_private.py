@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dp_accounting as dpa
+import numpy as np
 
 from understudy.accounting import Budget, Charge, Plan
 from understudy.estimator import Estimator
 from understudy.private.mechanisms.silenced import Silenced
-from understudy.recipe import Announced, Opening
-from understudy.schema import Schema
+from understudy.recipe import Announced, Curator, Opening
+from understudy.schema import Codec, Schema
 
 STATISTICS_EPSILON = 1000.0
 LITTLE = 1.0  # the noise multiplier that a method without noise believes in, where it weighs answers by their noise
@@ -53,6 +54,14 @@ class NotPrivate(Estimator):
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
         return [NOT_PRIVATE]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoiseFree(NotPrivate):
+    """The same, with the mechanism of the private method and its noise off."""
+
+    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
+        return silenced(super().begin(curator, codec, counts, as_if_noisy(plan, self.trained)))
 
 
 def as_if_noisy(plan: Plan, purpose: str) -> Plan:

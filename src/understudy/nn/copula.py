@@ -1,6 +1,6 @@
 """The generator network for mixed tables: a conditional latent-normal model with a neural part.
 
-For class c, latent z and independent noise e (normal; Gumbel for one-hot coordinates) the network draws
+For class c, latent z and an independent residual e (normal; Gumbel for one-hot coordinates) the network draws
 
     y = m_c + exp(s_c) * (e + W z + O tanh(A [z, 1_c] + b)) / norm        and, for one-hot coordinates, y = m_c + ... + e
 
@@ -24,7 +24,8 @@ from understudy.nn.heads import Heads
 from understudy.questions.frequencies import smooth_field
 
 Params = dict[str, Array]
-SMOOTH = 2.0  # pixels: how far noise in a picture stays alike
+Learned = tuple[Params, Any]  # weights, and what their optimiser remembers
+SMOOTH = 2.0  # pixels: how far residuals in a picture stay alike
 FIXED = ("rates", "scales", "threshold")  # released constants beside the trained weights
 SOFTNESS = 0.3  # width of the smooth step that stands in for a threshold when gradients are taken
 
@@ -92,20 +93,20 @@ class Copula:
 
     def scores(self, params: Params, classes: Int[Array, " rows"], key: PRNGKeyArray) -> Float[Array, "rows width"]:
         """y, before it becomes a row."""
-        key_latent, key_noise, key_gumbel = jax.random.split(key, 3)
+        key_latent, key_residual, key_gumbel = jax.random.split(key, 3)
         rows, width = classes.shape[0], self.heads.width
         z = jax.random.normal(key_latent, (rows, self.latent))
         onehot = jnp.asarray(self.heads.coordinates("onehot"))[None, :]
-        noise = self.noise(key_noise, (rows, width))
+        residual = self.normals(key_residual, (rows, width))
         if self.heads.coordinates("onehot").any():
-            noise = jnp.where(onehot, jax.random.gumbel(key_gumbel, (rows, width)), noise)
+            residual = jnp.where(onehot, jax.random.gumbel(key_gumbel, (rows, width)), residual)
         inner = z @ params["inner"][: self.latent] + (params["inner"][self.latent :] + params["bias"][None, :])[classes]
         shared = z @ params["mix"] + jnp.tanh(inner) @ params["outer"]
         spread = jnp.sqrt(1.0 + (params["mix"] ** 2).sum(axis=0) + 0.5 * (params["outer"] ** 2).sum(axis=0))[None, :]
-        y = params["location"][classes] + jnp.exp(params["log_scale"])[classes] * (noise + shared) / spread
-        return jnp.where(onehot, params["location"][classes] + shared + noise, y)
+        y = params["location"][classes] + jnp.exp(params["log_scale"])[classes] * (residual + shared) / spread
+        return jnp.where(onehot, params["location"][classes] + shared + residual, y)
 
-    def noise(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+    def normals(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
         """Normal numbers of variance 1: independent, or smooth over a picture."""
         if self.picture is None:
             return jax.random.normal(key, shape)

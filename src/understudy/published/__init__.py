@@ -22,7 +22,7 @@ Read in this order:
     document.py    the file that a release report is drawn from
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -35,7 +35,4 @@ _WHERE = {
 }
 
 __all__ = [*_WHERE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _WHERE, name)
+__getattr__ = partial(lazily, __name__, _WHERE)

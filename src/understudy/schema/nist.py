@@ -8,7 +8,7 @@ codes beside it. A column of which nothing is stated stays open (`?`).
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from understudy.errors import UsageError
@@ -67,7 +67,7 @@ def _of_dictionary(name: str, entry: Mapping[str, Any]) -> Entry:
     return _number(name, low, high, "object", words, bool(words), note)
 
 
-def _widened(bound: Any, numbers: Iterable[int], outer: Any) -> Any:
+def _widened(bound: object, numbers: Iterable[int], outer: Callable[[list[float]], float]) -> object:
     return outer([bound, *numbers]) if isinstance(bound, int | float) else bound
 
 

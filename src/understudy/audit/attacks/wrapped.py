@@ -42,6 +42,6 @@ class Wrapped:
         """As the generator inside."""
         return self.inner.to_dict()
 
-    def mismatch(self, weights: object) -> str:
+    def mismatch(self, weights: Mapping[str, Any]) -> str:
         """As the generator inside."""
         return self.inner.mismatch(weights)

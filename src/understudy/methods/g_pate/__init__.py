@@ -14,7 +14,7 @@ Read in this order:
     data_dependent.py   the paper's data-dependent price, whose guarantee is void
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -26,7 +26,4 @@ _WHERE = {
 }
 
 __all__ = [*_WHERE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _WHERE, name)
+__getattr__ = partial(lazily, __name__, _WHERE)

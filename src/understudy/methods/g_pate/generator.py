@@ -18,11 +18,12 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.conversation import Info
-from understudy.nn.copula import Copula, Params, Start, mismatch
+from understudy.nn.copula import Copula, Learned, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.nn.images import Deconv
 from understudy.questions.rounds import Directions, Probe
@@ -33,7 +34,7 @@ class Hints(NamedTuple):
     """Released values a generator starts from."""
 
     start: Start
-    shares: Any  # [classes] of the rows, for an ensemble that judges all classes
+    shares: np.ndarray  # [classes] of the rows, for an ensemble that judges all classes
 
 
 class GPateState(NamedTuple):
@@ -94,8 +95,8 @@ class GPateGenerator:
         practice = practice.reshape(-1, self.teacher_steps, self.practice, practice.shape[-1])
         classes = self._draw_classes(state, self.judged, key_judged)
         judged = self._seen(state, classes, key_latent)
-        noise = self.copula.noise(key_projection, (*judged.shape[:2], self.projected, self.heads.width))
-        projection = jnp.swapaxes(noise, -1, -2) / jnp.sqrt(self.projected)
+        normals = self.copula.normals(key_projection, (*judged.shape[:2], self.projected, self.heads.width))
+        projection = jnp.swapaxes(normals, -1, -2) / jnp.sqrt(self.projected)
         return Probe(jnp.swapaxes(practice, 0, 1), judged, projection, classes, key_latent)
 
     def update(self, state: GPateState, query: Probe, answer: Directions, key: PRNGKeyArray) -> tuple[GPateState, Info]:
@@ -111,7 +112,7 @@ class GPateGenerator:
             distance: Float[Array, ""] = (trust * (rows - target) ** 2).mean()
             return distance + self.hold * self._prior(generator, state.hints.start)
 
-        def step(carry: Any, _: None) -> Any:
+        def step(carry: Learned, _: None) -> tuple[Learned, Float[Array, ""]]:
             generator, opt = carry
             value, grads = jax.value_and_grad(loss)(generator)
             if self.image is not None:

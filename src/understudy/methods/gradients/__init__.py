@@ -21,7 +21,7 @@ Read in this order; the first five are DPGAN, the next RDP-CGAN, then what the r
     presets.py       the systems as options
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -37,7 +37,4 @@ _WHERE = {
 }
 
 __all__ = [*_WHERE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _WHERE, name)
+__getattr__ = partial(lazily, __name__, _WHERE)

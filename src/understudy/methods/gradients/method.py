@@ -26,11 +26,11 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import (
     STARTS,
-    Begin,
-    announce_begin,
-    begin_with,
+    StartFrom,
+    announce_start_from,
     histogram_beside,
     rounds_weight,
+    start_from,
     start_note,
 )
 from understudy.methods.gradients.generator import GanGenerator, Hints
@@ -65,7 +65,7 @@ FLOATING = (
 class GradientGan(Estimator):
     """Options; what they default to is the business of the methods."""
 
-    start: Begin = "moments"
+    start: StartFrom = "moments"
     rounds: int = 300  # gradients that are asked for, all together
     sampling_rate: float = 0.05  # q
     sample_size: int | None = None  # expected units of a sample, where the number of rows is public: q follows from it
@@ -154,7 +154,7 @@ class GradientGan(Estimator):
 
     # -- plan -----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
-        start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
+        start = announce_start_from(schema, self.start, self.marginals_share, self.moments_share)
         weight = self.weight(schema)
         return [*start, self._announce_gradients(self.effective_sampling_rate(schema), weight)] if weight else start
 
@@ -220,7 +220,7 @@ class GradientGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema, rows = codec.schema, float(counts.sum())
         heads = Heads.of(codec.blocks, codec.width)
-        marginals, start = begin_with(self.start, curator, codec, counts, plan)
+        marginals, start = start_from(self.start, curator, codec, counts, plan)
         generator = self._generator(heads, codec.class_count)
         sampling_rate = self.effective_sampling_rate(schema)
         expected = sampling_rate * rows
@@ -275,7 +275,7 @@ class GradientGan(Estimator):
 
 
 def doubling(channels: int, layers: int) -> tuple[int, ...]:
-    """Channels of all layers but the last, which ends in the code, the noise or the critic's one number."""
+    """Channels of all layers but the last, which ends in the code, the latent vector or the critic's one number."""
     return tuple(channels * 2**layer for layer in range(layers))
 
 

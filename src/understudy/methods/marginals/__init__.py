@@ -16,7 +16,7 @@ Read in this order:
     generator.py       drawing rows, parents before children
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -27,7 +27,4 @@ _WHERE = {
 }
 
 __all__ = [*_WHERE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _WHERE, name)
+__getattr__ = partial(lazily, __name__, _WHERE)

@@ -19,7 +19,7 @@ Read in this order:
 Tables of pictures go to `understudy.methods.pictures`.
 """
 
-from typing import Any
+from functools import partial
 
 from understudy.lazy import lazily
 
@@ -28,7 +28,4 @@ _WHERE = {
 }
 
 __all__ = [*_WHERE]
-
-
-def __getattr__(name: str) -> Any:
-    return lazily(__name__, _WHERE, name)
+__getattr__ = partial(lazily, __name__, _WHERE)

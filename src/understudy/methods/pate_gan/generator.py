@@ -30,7 +30,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.conversation import Info
-from understudy.nn.copula import Copula, Params, Start, mismatch
+from understudy.nn.copula import Copula, Learned, Params, Start, mismatch
 from understudy.nn.heads import Heads
 from understudy.questions.rounds import Judgement
 from understudy.schema import Codec
@@ -135,7 +135,7 @@ class PateGanGenerator:
     def _learn_student(self, state: PateGanState, key: PRNGKeyArray) -> tuple[PateGanState, Float[Array, ""]]:
         filled = jnp.minimum(state.answered, state.seen.shape[1])
 
-        def step(carry: Any, key: PRNGKeyArray) -> Any:
+        def step(carry: Learned, key: PRNGKeyArray) -> tuple[Learned, Float[Array, ""]]:
             student, opt = carry
             picked = jax.random.randint(key, (self.classes, self.batch), 0, filled)
             rows = jnp.take_along_axis(state.seen, picked[..., None], axis=1)
@@ -160,7 +160,7 @@ class PateGanGenerator:
             fooled: Float[Array, ""] = -(state.start.trust * pleased).mean()
             return fooled + self._prior(generator, state.start)
 
-        def step(carry: Any, key: PRNGKeyArray) -> Any:
+        def step(carry: Learned, key: PRNGKeyArray) -> tuple[Learned, Float[Array, ""]]:
             generator, opt = carry
             value, grads = jax.value_and_grad(loss)(generator, key)
             updates, opt = self._generator_optimiser.update(grads, opt)

@@ -17,7 +17,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from understudy.conversation import Info
-from understudy.nn.copula import Params, mismatch
+from understudy.nn.copula import Learned, Params, mismatch
 from understudy.nn.heads import Heads
 from understudy.questions.rounds import Judgement
 from understudy.schema import Codec
@@ -68,7 +68,7 @@ class PublishedGenerator:
         rows = query.judged.reshape(self.student_steps, self.batch, self.heads.width)
         labels = answer.reshape(self.student_steps, self.batch)
 
-        def student_step(carry: Any, inputs: Any) -> Any:
+        def student_step(carry: Learned, inputs: tuple[Array, Array]) -> tuple[Learned, Float[Array, ""]]:
             student, opt = carry
             loss, grads = jax.value_and_grad(cross_entropy)(student, *inputs)
             updates, opt = optimiser.update(grads, opt)

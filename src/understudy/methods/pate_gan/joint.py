@@ -22,7 +22,14 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.measure.warm_start import STARTS, Begin, announce_begin, begin_with, histogram_beside, start_note
+from understudy.measure.warm_start import (
+    STARTS,
+    StartFrom,
+    announce_start_from,
+    histogram_beside,
+    start_from,
+    start_note,
+)
 from understudy.methods.pate_gan.generator_joint import JointGenerator, JointHints
 from understudy.methods.teachers import as_conditioned, class_count, classes_per_unit, ensembles, memory_note
 from understudy.nn.heads import Heads
@@ -51,7 +58,7 @@ class PateGanJoint(Estimator):
 
     method: ClassVar[str] = "pate-gan-joint"
 
-    start: Begin = "none"  # what is paid for before the votes
+    start: StartFrom = "none"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
     by_class: bool = True  # an ensemble per class, or one for all rows with the label as one more column
     rows_per_teacher: float = 1.0
@@ -82,7 +89,7 @@ class PateGanJoint(Estimator):
             return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), int(self.rounds))
 
         schema = as_conditioned(schema, self.by_class)
-        start = announce_begin(schema, self.start, self.marginals_share, self.moments_share)
+        start = announce_start_from(schema, self.start, self.marginals_share, self.moments_share)
         detail = f"{self.rounds} rounds, one vector of answers per class and teacher"
         return [*start, Announced(VOTES, self.votes_share, event, answers=int(self.rounds), detail=detail)]
 
@@ -94,7 +101,7 @@ class PateGanJoint(Estimator):
         return histogram_beside(self.votes_share) if self.start == "none" else super().histogram_weight
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
-        marginals, start = begin_with(self.start, curator, codec, counts, plan)
+        marginals, start = start_from(self.start, curator, codec, counts, plan)
         generator = self._generator(Heads.of(codec.blocks, codec.width), codec.class_count)
         made = self._ensembles(counts, codec.schema)
         size = codec.width + len(generator.squared)

@@ -20,11 +20,11 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.warm_start import (
     STARTS,
-    Begin,
-    announce_begin,
-    begin_with,
+    StartFrom,
+    announce_start_from,
     histogram_beside,
     rounds_weight,
+    start_from,
     start_note,
 )
 from understudy.methods.pate_gan.generator import PateGanGenerator
@@ -61,7 +61,7 @@ class PateGan(Estimator):
 
     method: ClassVar[str] = "pate-gan"
 
-    start: Begin = "moments"  # what is paid for before the votes
+    start: StartFrom = "moments"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher
     by_class: bool = True  # an ensemble per class, or one for all rows with the label as one more column
     rows_per_teacher: float | None = 5.0  # None: as many as the noise of the votes allows, so k follows from epsilon
@@ -126,7 +126,7 @@ class PateGan(Estimator):
 
     def announce(self, schema: Schema) -> list[Announced]:
         seen = as_conditioned(schema, self.by_class)
-        start = announce_begin(seen, self.start, self.marginals_share, self.moments_share)
+        start = announce_start_from(seen, self.start, self.marginals_share, self.moments_share)
 
         def event(z: float) -> dpa.DpEvent:
             return self._votes((1,), 1, classes_per_unit(seen), z).event(self.rounds)
@@ -153,7 +153,7 @@ class PateGan(Estimator):
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         schema = codec.schema
         heads = Heads.of(codec.blocks, codec.width)
-        marginals, start = begin_with(self.start, curator, codec, counts, plan)
+        marginals, start = start_from(self.start, curator, codec, counts, plan)
         noise = plan.parameters["noise"]
         if VOTES not in noise:
             generator = self._generator(heads, codec.class_count)

@@ -7,24 +7,16 @@ pate-gan-noise-free    the method of `method.py` with votes as they are; no star
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from understudy.accounting import Plan
-from understudy.methods.not_private import NotPrivate, as_if_noisy, silenced
+from understudy.methods.not_private import NoiseFree
 from understudy.methods.pate_gan.method import VOTES, PateGan
 from understudy.methods.preset import preset
-from understudy.recipe import Curator, Opening
-from understudy.schema import Codec
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Reference(NotPrivate, PateGan):
+class Reference(NoiseFree, PateGan):
     """A class and no preset: its answers have no noise and no price."""
 
     trained: ClassVar[str] = VOTES
-
-    def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
-        return silenced(super().begin(curator, codec, counts, as_if_noisy(plan, VOTES)))
 
 
 PateGanNoiseFree = preset(

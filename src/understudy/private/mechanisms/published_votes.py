@@ -16,7 +16,7 @@ Why the guarantee is void: |n0 - n1| is private, so the price is private, and so
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dp_accounting as dpa
 import jax
@@ -39,7 +39,7 @@ class Held(NamedTuple):
     """Teachers, what Adam remembers of each, and the log moments of all answers so far."""
 
     teachers: Teachers
-    optimiser: Any
+    optimiser: optax.OptState
     alpha: Float[Array, " orders"]
 
 
@@ -103,10 +103,12 @@ class PublishedVotes:
 
     def train(
         self, data: Shards, held: Held, practice: Float[Array, "steps classes practice width"], key: PRNGKeyArray
-    ) -> tuple[Teachers, Any]:
+    ) -> tuple[Teachers, optax.OptState]:
         """Lines 5 to 10: all teachers at once, since what Adam does to one coordinate depends on that coordinate alone."""
 
-        def step(carry: Any, inputs: Any) -> Any:
+        def step(
+            carry: tuple[Teachers, optax.OptState], inputs: tuple[Array, Array]
+        ) -> tuple[tuple[Teachers, optax.OptState], None]:
             teachers, optimiser = carry
             fakes, key_batch = inputs
             batch = draw_batches(data, fakes.shape[1], key_batch)
@@ -115,7 +117,9 @@ class PublishedVotes:
             return (optax.apply_updates(teachers, updates), optimiser), None
 
         keys = jax.random.split(key, practice.shape[0])
-        found: tuple[Teachers, Any] = jax.lax.scan(step, (held.teachers, held.optimiser), (practice, keys))[0]
+        found: tuple[Teachers, optax.OptState] = jax.lax.scan(step, (held.teachers, held.optimiser), (practice, keys))[
+            0
+        ]
         return found
 
     @property

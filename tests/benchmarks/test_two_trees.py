@@ -1,0 +1,44 @@
+"""Comparing two versions of the code: lines are kept, not made twice, and averaged over the seeds that both have."""
+
+import argparse
+import json
+
+import pytest
+
+from benchmarks import two_trees
+
+CELL = {"data": "adult", "method": "mst", "epsilon": 1.0, "options": "{}", "other": "aaaaaaa"}
+
+
+def line(version, seed, auroc, seconds):
+    return CELL | {
+        "seed": seed,
+        "version": version,
+        "commit": "bbbbbbb",
+        "auroc": auroc,
+        "processor_seconds": seconds,
+    }
+
+
+@pytest.fixture
+def results(tmp_path):
+    kept = tmp_path / "two-trees.jsonl"
+    lines = [line("other", 0, 0.8, 2.0), line("this", 0, 0.9, 1.0), line("other", 1, 0.6, 2.0)]
+    kept.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return kept
+
+
+def test_a_row_has_the_seeds_that_both_versions_have(results):
+    assert "| adult | mst | 0.800 (0.000) | 0.900 (0.000) | 0.50 | 1 | bbbbbbb |" in two_trees.table(results)
+
+
+def test_a_refusal_is_said_and_not_averaged(results):
+    refused = line("this", 1, 0.0, 0.0) | {"refused": "too many columns"}
+    results.write_text(results.read_text() + json.dumps(refused) + "\n")
+    assert "| adult | mst | fits | too many columns |" in two_trees.table(results)
+
+
+def test_what_was_measured_is_not_fitted_again(results, monkeypatch):
+    monkeypatch.setattr(two_trees, "commit", lambda tree: "aaaaaaa" if tree == "OTHER" else "bbbbbbb")
+    given = argparse.Namespace(other="OTHER", epsilon=1.0, options="{}", out=results, data=None)
+    assert list(two_trees.compare("adult", "mst", 0, given)) == []
