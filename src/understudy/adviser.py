@@ -264,11 +264,11 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
     told += " (what they kept on those tables, widened as tables left out have shown to be needed"
-    told += f"; {toll.count} estimated columns are counted in)" if toll.count else ")"
+    told += f"; {_estimated(toll.count)} counted in)" if toll.count else ")"
     if facts.rows is None:
         told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; a public row count says more"
     if toll.lost:
-        told += f"; {len(toll.lost)} estimated columns would not be found, declare them"
+        told += f"; {_estimated(len(toll.lost))} would not be found: declare what is known of them"
     if facts.classes == 1 and use == LABEL:
         told += "; those tables have a class label, this one has none, so take it as a rough guide"
     if not useful:
@@ -329,6 +329,10 @@ def without_experience(facts: Facts, hopeless: str, named: str | None, needed: i
         rows_needed=needed,
         hopeless=bool(hopeless),
     )
+
+
+def _estimated(count: int) -> str:
+    return f"{count} estimated column{'s' if count > 1 else ''}"
 
 
 def _classes(facts: Facts) -> str:
