@@ -37,6 +37,7 @@ _HEAD = """\
 #                   categorical                      with `categories: [a, b, c]`, or with `categories: estimate`
 #                   ordinal                          with `categories: [small, large]` in order
 #                   boolean, identifier              alone; an identifier is regenerated, never learned
+#   0 and 1       in a boolean column: add `dtype: int8`, or true and false come back
 #   days          a datetime without a time of day: add `dtype: "date32[day]"`, or seconds come back
 #   dates         not like 2020-12-31: add `format: "%d.%m.%Y"` (days come back in that form)
 #   decimals      `decimals: 2` rounds numbers that come back; `decimal: ","` at the top: numbers are written 3,14
