@@ -60,7 +60,7 @@ def outside(name: str) -> list[float]:
     found = []
     for one in known:
         others = [each for each in known if each.title != one.title]
-        for outlook in outlooks(others, [nearness(one.facts, each.facts) for each in others]):
+        for outlook in outlooks(others, [nearness(one.facts, each.facts, one.use) for each in others]):
             if outlook.method == one.method and name in outlook.measures and name in one.measures:
                 values = [each.measures[name] for each in near(one, others)]
                 found.append(max(min(values) - one.measures[name], one.measures[name] - max(values), 0.0))
@@ -70,7 +70,7 @@ def outside(name: str) -> list[float]:
 def near(one: Experience, others: Sequence[Experience]) -> list[Experience]:
     """Results of the same method that an outlook's range rests on."""
     same = [each for each in others if each.method == one.method]
-    return [each for each in same if nearness(one.facts, each.facts) > NEAR_ENOUGH] or same
+    return [each for each in same if nearness(one.facts, each.facts, one.use) > NEAR_ENOUGH] or same
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -179,8 +180,8 @@ def read_rows(path: Path, split):
     return rows
 
 
-def run(name: str, python: str, job: dict, folder: Path, timeout: float) -> dict:
-    """One method in one process; what goes wrong is part of the result."""
+def run(name: str, python: str, job: dict, folder: Path, seconds: int) -> dict:
+    """One method in one process, which has so much processor time; what goes wrong is part of the result."""
     own = job | {"rows": str(folder / "rows.csv"), "figures": str(folder / "figures.json")}
     for key in ("rows", "figures"):
         Path(own[key]).unlink(missing_ok=True)
@@ -188,22 +189,19 @@ def run(name: str, python: str, job: dict, folder: Path, timeout: float) -> dict
     command = [python, "-m", "benchmarks.peers", "--worker", name, "--job", str(folder / "job.json")]
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
     single |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
-    before = children_seconds()
-    try:
-        done = subprocess.run(
-            command, env=os.environ | single, capture_output=True, text=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired:
-        spent = children_seconds() - before
-        return {"error": f"stopped after {timeout:.0f} s, {spent:.0f} s of processor time", "cpu_seconds": spent}
+    done = subprocess.run(
+        command,
+        env=os.environ | single,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1)),
+    )
+    if -done.returncode == signal.SIGXCPU:
+        return {"error": f"stopped after {seconds} s of processor time"}
     if not Path(own["figures"]).exists():
         return {"error": (done.stderr.strip().splitlines() or ["ended without a message"])[-1]}
     return json.loads(Path(own["figures"]).read_text())
-
-
-def children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def holds(python: str, package: str) -> str:
@@ -244,7 +242,7 @@ def main() -> None:
     parser.add_argument("--python", action="append", default=[], help="interpreter of an environment with the peers")
     parser.add_argument("--only", help="comma-separated names of methods; others keep their last result")
     parser.add_argument("--seed", type=int, default=0, help="of the split; noise has none")
-    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for one method")
+    parser.add_argument("--timeout", type=int, default=1800, help="seconds of processor time for one method")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--job", help=argparse.SUPPRESS)
     given = parser.parse_args()

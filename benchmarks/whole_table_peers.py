@@ -31,7 +31,7 @@ def cell_of(name: str, version: str, dataset: str, epsilon: float, seed: int) ->
     )
 
 
-def compute(cell: Cell, python: str, data: str, timeout: float) -> dict:
+def compute(cell: Cell, python: str, data: str, timeout: int) -> dict:
     """Fit in the peer's environment, score here; what goes wrong is part of the record."""
     started = time.perf_counter()
     record = {
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--only", help="comma-separated names of methods")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for one fit")
+    parser.add_argument("--timeout", type=int, default=1800, help="seconds of processor time for one fit")
     given = parser.parse_args()
     wanted = given.only.split(",") if given.only else [name for name, _ in peers.PEERS]
     done = {key for key, record in store.latest(store.read(FILE)).items() if record["status"] == "ok"}

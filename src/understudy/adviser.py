@@ -4,11 +4,11 @@ Facts come from the schema, the budget and a public number of rows; no row is re
 `python -m benchmarks run` measured on public tables (`experience.py`; `adviser.json`, written by `python -m benchmarks adviser`),
 for the use that is asked for: all columns and their relations (`everything`), the label, or counts.
 
-Tables are near when they offer as much signal per class, s = mu rows / (rows per unit x classes) with mu the Gaussian
-parameter of the budget, as many columns, and as many numeric ones; weights fall off as a Gaussian kernel. The method with
-the least weighted regret (its `kept` against the best on the same table and budget) is recommended, and the weighted
-mean and range of its `kept` is what to expect. Bounds and categories that the schema leaves open take their toll from
-both: less of the budget is left to learn from, and on a small table part of them is not found (`estimates.toll`).
+Tables are near when they offer as much signal, s = mu rows / rows per unit with mu the Gaussian parameter of the budget (for
+the label over the number of classes besides), as many columns, and as many numeric ones; weights fall off as a Gaussian
+kernel. The method with the least weighted regret (its `kept` against the best on the same table and budget) is recommended,
+and the weighted mean and range of its `kept` is what to expect. Bounds and categories that the schema leaves open take their
+toll from both: less of the budget is left to learn from, and on a small table part of them is not found (`estimates.toll`).
 """
 
 import math
@@ -118,7 +118,7 @@ def advise(
     toll = estimates.toll(schema, gaussian_mu(epsilon, delta), delta, facts.rows)
     every = shipped() if experience is None else tuple(experience)
     known = tuple(one for one in every if one.use == use)
-    weights = [nearness(facts, one.facts) for one in known]
+    weights = [nearness(facts, one.facts, use) for one in known]
     outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
     if method is not None:
         outlook = [one for one in outlook if one.method == method]
@@ -151,7 +151,7 @@ def advise(
 
 def recommend(facts: Facts, known: Sequence[Experience], among: Sequence[str]) -> Outlook | None:
     """The outlook of the best of some methods, from experience of one use; None where no table is near."""
-    weights = [nearness(facts, one.facts) for one in known]
+    weights = [nearness(facts, one.facts, one.use) for one in known]
     if sum({one.title: weight for one, weight in zip(known, weights, strict=True)}.values()) < NEAR:
         return None
     found = [one for one in outlooks(known, weights) if one.method in among]
@@ -264,11 +264,11 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
     told += " (what they kept on those tables, widened as tables left out have shown to be needed"
-    told += f"; {toll.count} estimated columns are counted in)" if toll.count else ")"
+    told += f"; {_estimated(toll.count)} counted in)" if toll.count else ")"
     if facts.rows is None:
         told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; a public row count says more"
     if toll.lost:
-        told += f"; {len(toll.lost)} estimated columns would not be found, declare them"
+        told += f"; {_estimated(len(toll.lost))} would not be found: declare what is known of them"
     if facts.classes == 1 and use == LABEL:
         told += "; those tables have a class label, this one has none, so take it as a rough guide"
     if not useful:
@@ -329,6 +329,10 @@ def without_experience(facts: Facts, hopeless: str, named: str | None, needed: i
         rows_needed=needed,
         hopeless=bool(hopeless),
     )
+
+
+def _estimated(count: int) -> str:
+    return f"{count} estimated column{'s' if count > 1 else ''}"
 
 
 def _classes(facts: Facts) -> str:

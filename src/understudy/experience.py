@@ -58,10 +58,10 @@ class Facts:
         """The Gaussian parameter of the budget, of what estimates leave of it."""
         return gaussian_mu(self.epsilon, self.delta) * math.sqrt(self.learning)
 
-    @property
-    def signal(self) -> float:
-        """mu rows / (rows per unit x classes): how far one class stands above the noise of one answer."""
-        return self.mu * (self.rows or TYPICAL_ROWS) / (self.rows_per_unit * self.classes)
+    def signal(self, use: str) -> float:
+        """mu rows / rows per unit: how far the rows stand above the noise of one answer; for the label, the rows of a class."""
+        apart = self.classes if use == LABEL else 1
+        return self.mu * (self.rows or TYPICAL_ROWS) / (self.rows_per_unit * apart)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +121,10 @@ def whole_kept(use: str, figures: Mapping[str, float | None], independent: Mappi
     return sum(shares) / len(shares) if shares else None
 
 
-def nearness(facts: Facts, other: Facts) -> float:
+def nearness(facts: Facts, other: Facts, use: str) -> float:
     """Gaussian kernel over signal, width and kind of columns; 1 for a table like this one."""
     apart = (
-        math.log10(facts.signal / other.signal) / SIGNAL_SCALE,
+        math.log10(facts.signal(use) / other.signal(use)) / SIGNAL_SCALE,
         math.log10(facts.columns / other.columns) / WIDTH_SCALE,
         (facts.numeric - other.numeric) / KIND_SCALE,
     )

@@ -10,7 +10,18 @@ import pytest
 from benchmarks.experience import collect, write
 from understudy.adviser import WHOLE_TABLE, advise, facts_of, promised, recommend
 from understudy.errors import UsageError
-from understudy.experience import MEASURE_MARGINS, Experience, Facts, from_dict, nearness, outlooks, shipped, whole_kept
+from understudy.experience import (
+    EVERYTHING,
+    LABEL,
+    MEASURE_MARGINS,
+    Experience,
+    Facts,
+    from_dict,
+    nearness,
+    outlooks,
+    shipped,
+    whole_kept,
+)
 from understudy.methods.registry import METHODS
 from understudy.schema import Column, Schema
 
@@ -47,12 +58,15 @@ def test_facts_are_public_and_complete():
 
 def test_a_table_is_near_itself_and_far_from_others():
     facts = facts_of(schema_with(), 1.0, rows=10_000)
-    assert nearness(facts, facts) == 1.0
-    assert nearness(facts, replace(facts, rows=100)) < 0.05
-    assert nearness(facts, replace(facts, columns=1000)) < 0.05
+    assert nearness(facts, facts, LABEL) == 1.0
+    assert nearness(facts, replace(facts, rows=100), LABEL) < 0.05
+    assert nearness(facts, replace(facts, columns=1000), LABEL) < 0.05
     # ten times the rows at a tenth of mu is the same signal
     tenth = replace(facts, epsilon=facts_of_signal(facts))
-    assert nearness(replace(tenth, rows=100_000), facts) == pytest.approx(1.0, abs=0.01)
+    assert nearness(replace(tenth, rows=100_000), facts, LABEL) == pytest.approx(1.0, abs=0.01)
+    # for the label every class needs its rows, for the other uses all rows count
+    assert nearness(facts, replace(facts, classes=20), LABEL) < 0.2
+    assert nearness(facts, replace(facts, classes=20), EVERYTHING) == 1.0
 
 
 def facts_of_signal(facts: Facts) -> float:
@@ -71,7 +85,7 @@ def test_the_method_with_least_regret_wins_even_if_it_ran_on_harder_tables():
 
 def test_a_method_hardly_tried_on_such_tables_is_not_recommended():
     known = [seen("far", "b", 0.9, columns=2000), *(seen(f"near {i}", "a", 0.7) for i in range(3))]
-    weights = [nearness(facts_of(schema_with(), 1.0, rows=10_000), one.facts) for one in known]
+    weights = [nearness(facts_of(schema_with(), 1.0, rows=10_000), one.facts, one.use) for one in known]
     assert [one.method for one in outlooks(known, weights)] == ["a"]
 
 
@@ -225,7 +239,7 @@ def test_stated_ranges_hold_for_tables_left_out(name):
     inside = []
     for one in known:
         others = [each for each in known if each.title != one.title]
-        for outlook in outlooks(others, [nearness(one.facts, each.facts) for each in others]):
+        for outlook in outlooks(others, [nearness(one.facts, each.facts, one.use) for each in others]):
             if outlook.method == one.method and name in outlook.measures and name in one.measures:
                 low, high = outlook.measures[name]
                 inside.append(low <= one.measures[name] <= high)

@@ -138,6 +138,16 @@ def test_csv_leaves_every_kind_open_and_the_schema_does_not_load(tmp_path):
     assert "\n" not in str(refused.value)
 
 
+def test_a_draft_says_where_label_and_unit_go(table):
+    text = draft(table, kinds=KINDS | {"person": "identifier"})
+    assert loaded(text).unit is None
+    open_lines = [line for line in text.splitlines() if line.startswith(("# label: ", "# unit: "))]
+    for line, name in zip(open_lines, ("outcome", "person"), strict=True):
+        said = line.removeprefix("# ").split("}")[0].replace("NAME", name) + "}"
+        text = text.replace(line, said)
+    assert (loaded(text).label, loaded(text).unit, loaded(text).max_rows_per_unit) == ("outcome", "person", 5)
+
+
 def test_kinds_that_are_said_fill_the_draft(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     schema = loaded(draft(tmp_path / "t.csv", label="outcome", unit="person", kinds=KINDS))

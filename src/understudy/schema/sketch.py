@@ -37,6 +37,7 @@ _HEAD = """\
 #                   categorical                      with `categories: [a, b, c]`, or with `categories: estimate`
 #                   ordinal                          with `categories: [small, large]` in order
 #                   boolean, identifier              alone; an identifier is regenerated, never learned
+#   0 and 1       in a boolean column: add `dtype: int8`, or true and false come back
 #   days          a datetime without a time of day: add `dtype: "date32[day]"`, or seconds come back
 #   dates         not like 2020-12-31: add `format: "%d.%m.%Y"` (days come back in that form)
 #   decimals      `decimals: 2` rounds numbers that come back; `decimal: ","` at the top: numbers are written 3,14
@@ -118,12 +119,7 @@ def write(
     lines += [f"# {one_line(remark)}\n" for remark in remarks]
     lines.append("understudy: schema\n")
     lines.append(f"rows: {rows}\n" if rows is not None else "# rows: 1000   the number of rows, only if it is public\n")
-    if label is not None:
-        said = flow({"column": label})
-        lines.append(f"label: {said}   # add `positive: VALUE` to say which class is the positive one\n")
-    if unit is not None:
-        said = flow({"column": unit, "max_rows": max_rows})
-        lines.append(f"unit: {said}   # most rows of one person; more are dropped\n")
+    lines += [_label_line(label), _unit_line(unit, max_rows)]
     if paid is not None:
         lines.append(f"kinds: {flow(paid.entry())}   # what finding the kinds has cost; every plan charges it\n")
     lines.append("columns:\n")
@@ -134,6 +130,20 @@ def write(
         body = column_entry(shared[entry.name]) if entry.column is not None else _open(entry)
         lines.append(f"  {scalar(entry.name)}: {flow(body)}{f'   # {entry.note}' if entry.note else ''}\n")
     return "".join(lines)
+
+
+def _label_line(label: str | None) -> str:
+    if label is None:
+        return "# label: {column: NAME}   the column to predict, if there is one\n"
+    return f"label: {flow({'column': label})}   # add `positive: VALUE` to say which class is the positive one\n"
+
+
+def _unit_line(unit: str | None, max_rows: int) -> str:
+    """Somebody who does not hear of units protects rows where they mean people."""
+    if unit is None:
+        return "# unit: {column: NAME, max_rows: 5}   the column that names a person, where one may have several rows\n"
+    said = flow({"column": unit, "max_rows": max_rows})
+    return f"unit: {said}   # most rows of one person; more are dropped\n"
 
 
 def _open(entry: Entry) -> dict[str, str]:
