@@ -6,8 +6,9 @@
 A population is a table (Adult, the NIST excerpt of Massachusetts) or a formula (`simulated`); its answers are computed from
 all of it. A repeat draws `ROWS` rows from it with replacement, fits a method with noise from the operating system, draws 20
 copies and asks the questions of the population; the truth is in the interval or not. Beside it: one synthetic table taken as
-real rows (naive), and the widths of both over those of the real rows. Logistic
-coefficients and differences go through `understudy.infer.run`.
+real rows (naive), and the widths of both over those of the real rows. Logistic coefficients and differences go through
+`understudy.infer.run`. A fourth population, `--populations breast-cancer`, is for tables with few rows (400 are drawn), of which
+`clique-tree` asks other questions.
 
 Repeats are appended to the file one by one, in turns over populations and epsilons; the next run goes on where it stopped.
 """
@@ -25,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.fingerprint import fingerprint
+from benchmarks.registry import dataset, read_source
 from benchmarks.store import append, read
 from understudy.infer.ask import answer, draw
 from understudy.infer.question import parse
@@ -48,6 +50,7 @@ class Population:
     differences: tuple[str, ...]  # questions with two groups: the first minus the second
     outcome: tuple[str, Any]  # of a logistic regression
     features: tuple[str, ...]
+    rows: int = ROWS  # that a repeat draws
 
 
 def simulated(_: str | None) -> pd.DataFrame:
@@ -70,6 +73,10 @@ def adult(folder: str | None) -> pd.DataFrame:
 def nist(folder: str | None) -> pd.DataFrame:
     rows = pd.read_parquet(Path(folder or ".") / "nist_ma2019.parquet")[[column.name for column in NIST.columns]]
     return rows.astype({column.name: str for column in NIST.columns if column.kind == "categorical"})
+
+
+def breast_cancer(_: str | None) -> pd.DataFrame:
+    return read_source(dataset("breast-cancer"), None)
 
 
 def category(name: str, *values: str) -> Column:
@@ -102,6 +109,8 @@ NIST = Schema(
     ),
     label="DEYE",
 )
+BREAST_CANCER = Schema.load(Path(__file__).parent / "schemas" / "breast_cancer.yaml")
+LARGE = ("simulated", "adult", "nist")
 POPULATIONS = {
     "simulated": Population(
         SIMULATED,
@@ -174,6 +183,20 @@ POPULATIONS = {
         ("DEYE", "1"),
         ("AGEP", "SEX", "OWN_RENT"),
     ),
+    "breast-cancer": Population(
+        BREAST_CANCER,
+        breast_cancer,
+        (
+            *(f'mean("{name}")' for name in ("mean radius", "mean texture", "mean smoothness", "worst concavity")),
+            *('median("mean area")', 'quantile("worst texture", 0.9)', "share(target = 0)"),
+            *(f'mean("{name}") by target' for name in ("mean radius", "mean texture", "mean symmetry", "area error")),
+            *('share(target = 0) where "mean radius" > 15', 'median("mean perimeter") by target'),
+        ),
+        tuple(f'mean("{name}") by target' for name in ("mean radius", "mean smoothness", "texture error")),
+        ("target", 0),
+        ("mean symmetry", "texture error"),
+        400,
+    ),
 }
 
 
@@ -201,7 +224,7 @@ def logistic(rows: pd.DataFrame, population: Population) -> dict[str, tuple[floa
     columns: dict[str, np.ndarray] = {"constant": np.ones(len(rows))}
     for feature in population.features:
         column = population.schema.column(feature)
-        if column.kind == "integer":
+        if column.kind in ("integer", "continuous"):
             columns[feature] = rows[feature].to_numpy(float) / 10.0
         else:
             columns |= {f"{feature}={one}": (rows[feature] == one).to_numpy(float) for one in column.outcomes[1:]}
@@ -235,7 +258,7 @@ def repeat(
 ) -> list[dict[str, Any]]:
     """One table, one fit, all questions."""
     random = np.random.default_rng()
-    rows = everybody.iloc[random.integers(0, len(everybody), ROWS)].reset_index(drop=True)
+    rows = everybody.iloc[random.integers(0, len(everybody), population.rows)].reset_index(drop=True)
     model = method(name)(epsilon=epsilon).fit(rows, population.schema).fitted
     drawn = draw(model, copies=COPIES)
     naive = model.sample(model.rows)
@@ -339,13 +362,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=40.0, help="processor time after which no repeat is begun")
     parser.add_argument("--method", default="mst", help="a method that can draw copies")
-    parser.add_argument("--populations", default=",".join(POPULATIONS), help="comma-separated")
+    parser.add_argument("--populations", default=",".join(LARGE), help="comma-separated")
     parser.add_argument("--repeats", type=int, default=200, help="of every population and epsilon")
     parser.add_argument("--pooled", action="store_true", help="all populations in one line")
     parser.add_argument("--show", action="store_true", help="print the table of what is there and leave")
     given = parser.parse_args()
     if not given.show:
-        names = given.populations.split(",") if given.data else ["simulated"]
+        names = [name for name in given.populations.split(",") if given.data or name not in ("adult", "nist")]
         people = {name: POPULATIONS[name].load(given.data) for name in names}
         truth = {name: truths(POPULATIONS[name], people[name]) for name in names}
         done = [record for record in read(given.out) if record["method"] == given.method]

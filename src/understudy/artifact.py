@@ -218,7 +218,7 @@ class Model:
                 f"copies: method {self.method!r} cannot draw any: {method(self.method).not_redrawn}; fit clique-tree, mst, "
                 "aim, independent or mean-embedding"
             )
-        return resolve(redraw)(self)
+        return resolve(redraw if self.codec.blocks else "understudy.methods.marginals.redraw:RedrawnClasses")(self)
 
     def copies(
         self, count: int = 20, *, rows: int | None = None, seed: int | None = None, source: Any = None

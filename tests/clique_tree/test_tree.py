@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from understudy.measure.cells import Grouping, Node
+from understudy.methods.clique_tree import descent
 from understudy.methods.clique_tree.columns import Columns
-from understudy.methods.clique_tree.descent import Measured, descend, descend_all
+from understudy.methods.clique_tree.descent import Measured, descend, descend_all, forest
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
@@ -66,6 +67,36 @@ def test_models_fitted_together_are_those_fitted_alone():
             np.testing.assert_allclose(one, two, rtol=1e-6)
         for node in alone.mus:
             np.testing.assert_allclose(alone.mus[node], found.mus[node], rtol=1e-6)
+
+
+def test_where_tables_form_loops_the_descent_begins_near_its_end(monkeypatch):
+    """Five columns that nearly agree, all pairs counted. The wrong version begins with what all pairs show."""
+    random, rows = np.random.default_rng(0), 20_000
+    first = random.choice(6, rows, p=[0.6, 0.3, 0.06, 0.02, 0.01, 0.01])
+    codes = [first, *(np.where(random.random(rows) < 0.05, random.permutation(first), first) for _ in range(4))]
+    tables = [(node,) for node in range(5)] + list(itertools.combinations(range(5), 2))
+    counts = [np.histogramdd([codes[n] for n in nodes], bins=[range(7)] * len(nodes))[0] for nodes in tables]
+    tree = CliqueTree([6] * 5, tables, [], float(rows))
+    noisy = [Measured(n, c + 10.0 * random.standard_normal(c.shape), 10.0) for n, c in zip(tables, counts, strict=True)]
+
+    def off():
+        found = descend(tree, noisy, 100).found
+        return max(float(np.abs(one - true).max()) for one, true in zip(found, counts, strict=True))
+
+    assert off() < 200.0
+    monkeypatch.setattr(descent, "forest", lambda tree, counts: [True] * len(counts))
+    assert off() > 4_000.0
+
+
+def test_the_strongest_pairs_that_form_no_loop_are_begun_with():
+    """A chain of three columns, of which the second has two levels: the weakest pair closes a loop through the levels."""
+    strong, weak = np.diag([50.0, 50.0]), np.asarray([[30.0, 20.0], [20.0, 30.0]])
+    link = Link((1, 2), np.eye(2))
+    tree = CliqueTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [link], 100.0)
+    assert forest(tree, [strong.sum(axis=0), strong, strong, weak]) == [True, True, True, False]
+    assert forest(tree, [strong.sum(axis=0), strong, weak, strong]) == [True, True, False, True]
+    apart = CliqueTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [], 100.0)
+    assert all(forest(apart, [strong.sum(axis=0), strong, strong, weak]))
 
 
 def test_a_fine_level_lies_within_its_coarse_one():

@@ -249,3 +249,14 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     assert [len(pd.read_csv(f"s-0{number}.csv")) for number in (1, 2, 3)] == [20, 20, 20]
     assert "exists already" in call("sample", "m", "--copies", "3", "--rows", "20", "--out", "s.csv", code=2).err
     assert "--copies" in call("sample", "m", "--copies", "3", "--where", "sick=yes", "--out", "t.csv", code=2).err
+
+
+@pytest.mark.parametrize("name", ["clique-tree", "mst", "independent", "mean-embedding"])
+def test_of_a_label_alone_the_class_histogram_is_redrawn(name):
+    schema = Schema(columns=(SCHEMA.column("sick"),), label="sick")
+    model = fit(us.method(name)(epsilon=0.3), table()[["sick"]], schema, noise=SeededNoise(0))
+    (line,) = answer(model, "share(sick = yes)", seed=0).lines
+    noise = model.plan.parameters["noise"]["class histogram"] / 3000.0
+    assert line.combined.variance > 0.3 * 0.7 / 3000 and line.combined.noise > 0.0
+    assert abs(line.combined.estimate - model.class_counts[1] / sum(model.class_counts)) < 4.0 * noise
+    assert {len(rows.columns) for rows in model.copies(3, seed=0)} == {1}

@@ -28,7 +28,8 @@ may have, which is the worst case.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ from understudy.errors import UsageError
 from understudy.infer.columns import numbers_alone, rows_of_a_person
 from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
-from understudy.infer.run import MOST_ROWS, own_tables, rests_on_the_model, too_short
+from understudy.infer.run import MOST_ROWS, Found, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
 
@@ -67,7 +68,8 @@ class Answered:
         return {"question": self.question, "covered": self.covered, "remarks": list(self.remarks), "answers": found}
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Drawn:
     """Copies that serve many questions."""
 
     frames: list[pd.DataFrame]
@@ -75,6 +77,17 @@ class Drawn(NamedTuple):
     resolution: Any  # how finely the model sees a column
     chance: float = 1.0  # how much of the sampling variance of rows shows between copies
     own: Sequence[pd.DataFrame] = ()  # tables of the model itself
+
+    @cached_property
+    def together(self) -> pd.DataFrame:
+        """All tables one below the other, the copies first."""
+        return pd.concat([*self.frames, *self.own], ignore_index=True)
+
+    def ask(self, question: Question, rows: int) -> tuple[list[Found], list[Found]]:
+        """Answers of the copies, and of the tables of the model itself, which has so many `rows`."""
+        lengths = [len(frame) for frame in (*self.frames, *self.own)]
+        found = question.on_each(self.together, lengths, [*self.totals, *(rows for _ in self.own)])
+        return found[: len(self.frames)], found[len(self.frames) :]
 
 
 def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int | None = None) -> Drawn:
@@ -104,8 +117,7 @@ def answer(
     """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before."""
     question = parse(text, model.schema)
     drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed)
-    each = [question.on(frame, total) for frame, total in zip(drawn.frames, drawn.totals, strict=True)]
-    own = [question.on(frame, model.rows) for frame in drawn.own]
+    each, own = drawn.ask(question, model.rows)
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
     if not groups:
         raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")

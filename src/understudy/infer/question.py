@@ -9,7 +9,7 @@ Names are matched exactly; a name with spaces stands in quotes as well.
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,17 +64,35 @@ class Question:
         named = (self.column, self.by, *(condition.column for condition in self.where))
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
-    def on(self, rows: pd.DataFrame, total: float | int | None = None) -> dict[str, tuple[float, float]]:
-        """Estimate and variance on one table, for every group. `total`: how many rows the counted table has."""
+    def on(self, rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
+        """Estimate and variance on one table, for every group."""
+        (found,) = self.on_each(rows, [len(rows)], [len(rows)])
+        return found
+
+    def on_each(
+        self, rows: pd.DataFrame, lengths: Sequence[int], totals: Sequence[float | int]
+    ) -> list[dict[str, tuple[float, float]]]:
+        """The same on several tables, which stand one below the other: many times quicker than one after the other.
+
+        `totals`: how many rows each of the counted tables has.
+        """
         kept = np.ones(len(rows), bool)
         for condition in self.where:
             kept &= condition.holds(rows).to_numpy()
-        if self.what == "count":
-            scale = len(rows) if total is None else total
-            return {name: _scaled(proportion(kept & own), scale) for name, own in self._groups(rows)}
-        values, there = self._values(rows)
-        kept &= there
-        return {name: self._estimate(values[kept & own]) for name, own in self._groups(rows)}
+        values = np.zeros(len(rows), bool)
+        if self.what != "count":
+            values, there = self._values(rows)
+            kept &= there
+        groups, ends = list(self._groups(rows)), np.cumsum(lengths)
+        found = []
+        for first, end, total in zip(ends - lengths, ends, totals, strict=True):
+            here = slice(first, end)
+            own = {name: group[here] for name, group in groups if group[here].any() or self.by is None}
+            if self.what == "count":
+                found.append({name: _scaled(proportion(kept[here] & group), total) for name, group in own.items()})
+            else:
+                found.append({name: self._estimate(values[here][kept[here] & group]) for name, group in own.items()})
+        return found
 
     def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
         if self.by is None:

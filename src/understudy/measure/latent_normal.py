@@ -120,7 +120,7 @@ def correlation(matrix: Array, least: float = 2e-3) -> Array:
     """The nearest thing that is positive definite with unit diagonal."""
     matrix = 0.5 * (matrix + matrix.T)
     values, vectors = np.linalg.eigh(matrix)
-    if values[0] >= least:
+    if (values >= least).all():
         return matrix
     matrix = (vectors * np.maximum(values, least)) @ vectors.T
     scale = np.sqrt(np.diag(matrix))

@@ -5,8 +5,8 @@ their noise and mu(y) the marginals of the fitted model,
 
     y* = mu(y) + s Z,   Z ~ N(0, 1) in every cell,      theta* = the fit to y*.
 
-A copy's descent begins where that of the fit ended, as far as the counts are the same (`descent.journey`): from the start of its
-own it would stop far from its end where tables form loops, and copies would differ by that and not by noise.
+A copy is fitted as the model was, from the start of its own and with as many passes, so that what a descent is off by where it
+stops shows between the model and its copies, as all bias does (`infer.rules`).
 
 The tree, the cells of columns and which pairs were counted stay as they were. Outcomes within a cell are redrawn with the noise
 of a single outcome and cut off at zero. All of it is a function of released values: it costs nothing.
@@ -25,7 +25,7 @@ import numpy as np
 from understudy.artifact import Model as Artifact
 from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
-from understudy.methods.clique_tree.descent import Measured, descend_all, journey
+from understudy.methods.clique_tree.descent import Measured, descend_all
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link, summed
 from understudy.methods.clique_tree.zeros import Side, Zeros
@@ -33,7 +33,6 @@ from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
 from understudy.released import fitted_tables
 
-COPY_PASSES = 200  # of a copy, from near its end
 AT_ONCE = 1 << 18  # cells of the models that are fitted together: what is in use stays in the cache
 NEXT_TO_NOTHING = 2e-3  # of the mean: what `assemble` leaves to a category that is believed empty, and a little more
 
@@ -129,8 +128,7 @@ class Redrawn:
         impossible = self.zeros.links(self.sides, tables, self.cells.links, int(settings["model_cells"]))
         self.tree = CliqueTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
         self.best = self.cells.marginals(self.tree, fitted.class_counts)
-        released = [self.zeros.without(item, self.sides) for item in self.known]
-        self.ahead = journey(self.tree, released, int(settings["passes"]))
+        self.passes = int(settings["passes"])
         self.resolution = TreeResolution(fitted, self.cells)
 
     def could(self, random: np.random.Generator) -> list[Measured]:
@@ -163,7 +161,7 @@ class Redrawn:
         at_once = max(AT_ONCE // self.tree.graph.cells, 1)
         for first in range(0, count, at_once):
             own = random.spawn(min(at_once, count - first))
-            each = descend_all(self.tree, [self.could(one) for one in own], COPY_PASSES, self.ahead)
+            each = descend_all(self.tree, [self.could(one) for one in own], self.passes)
             for beliefs, chance in zip(each, own, strict=True):
                 yield self.copy(beliefs, chance)
 

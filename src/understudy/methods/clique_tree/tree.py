@@ -21,7 +21,7 @@ all arrays. The tables of a model stand one after the other in one row of number
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ class CliqueTree:
 
     def __init__(self, sizes: Sequence[int], tables: Sequence[Clique], links: Sequence[Link], total: float) -> None:
         self.graph = Graph(sizes, [*tables, *(link.nodes for link in links)])
-        self.tables, self.total = list(tables), max(total, 1.0)
+        self.tables, self.links, self.total = list(tables), list(links), max(total, 1.0)
         self.homes = [self._home(nodes) for nodes in self.tables]
         self.fixed: dict[int, list[np.ndarray]] = {node: [] for node in self.graph.order}
         for link in links:
@@ -136,7 +136,7 @@ class CliqueTree:
         sums: dict[int, np.ndarray] = {}
         for node in graph.order:
             joint = product(parts.pop(node), (models, *graph.shape(graph.scope[node])))
-            joints[node], mass = joint, joint @ np.ones(joint.shape[-1])
+            joints[node], mass = joint, joint @ ones(joint.shape[-1])
             sums[node] = mass
             top = mass.reshape(models, -1).max(axis=1)
             log_z += np.log(top)
@@ -155,11 +155,18 @@ class CliqueTree:
 
 
 def product(parts: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """All factors multiplied, small ones first among themselves."""
-    joint = np.ones(())
-    for part in sorted(parts, key=lambda part: part.size):
-        joint = joint * part
-    return joint if joint.shape == shape and len(parts) > 1 else np.array(np.broadcast_to(joint, shape))
+    """All factors multiplied, small ones first among themselves; in the order of their axes, so that sums need no copy."""
+    first, *others = sorted(parts, key=lambda part: part.size) or [np.ones(())]
+    joint = first
+    for part in others:
+        joint = np.multiply(joint, part, order="C")
+    return joint if joint.shape == shape and others else np.array(np.broadcast_to(joint, shape), order="C")
+
+
+@cache
+def ones(length: int) -> np.ndarray:
+    """A product with them is a sum, and faster."""
+    return np.ones(length)
 
 
 class View(NamedTuple):
@@ -183,7 +190,7 @@ class View(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """Tables of a clique added up over what is not in `onto`: neighbouring axes at once, the last by a product."""
+    """Tables of a clique added up over what is not in `onto`: neighbouring axes at once, by products."""
 
     steps: tuple[tuple[int, int, int], ...]  # cells before, on and after the axes that are added up
     kept: tuple[int, ...]
@@ -208,11 +215,9 @@ class Sum(NamedTuple):
         models = len(tables)
         for before, own, after in self.steps:
             if after == 1:
-                tables = tables.reshape(models * before, own) @ np.ones(own)
-            elif before == 1:
-                tables = np.ones(own) @ tables.reshape(models, own, after)
+                tables = tables.reshape(models * before, own) @ ones(own)
             else:
-                tables = tables.reshape(models * before, own, after).sum(axis=1)
+                tables = ones(own) @ tables.reshape(models * before, own, after)
         return tables.reshape(models, *self.kept).transpose(self.axes)
 
 

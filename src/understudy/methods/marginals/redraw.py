@@ -63,6 +63,25 @@ class RedrawnColumns:
         return replace(self.fitted, weights=kept, hashes={})
 
 
+class RedrawnClasses:
+    """Draws copies of a model of the label alone, of whatever method: the released class histogram with its noise."""
+
+    def __init__(self, fitted: Artifact) -> None:
+        self.fitted, self.resolution = fitted, Resolution(fitted)
+        self.noise = float(fitted.plan.parameters["noise"].get("class histogram", 0.0))
+
+    def chance(self, rows: int) -> float:
+        """Classes are drawn in exact shares (`understudy.even`): none of their sampling variance shows between copies."""
+        return 0.0
+
+    def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:
+        """Models that could have been fitted."""
+        counts = np.asarray(self.fitted.class_counts, float)
+        for _ in range(count):
+            drawn = np.maximum(counts + self.noise * random.standard_normal(len(counts)), 1.0)
+            yield replace(self.fitted, class_counts=tuple(drawn.tolist()), hashes={})
+
+
 def need_released(fitted: Artifact) -> tuple[Released, ...]:
     """The tables of a model; UsageError if it has none."""
     found = fitted_tables(fitted.released)
