@@ -11,6 +11,7 @@ import understudy as us
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.infer.rules import combine
+from understudy.methods.clique_tree import descent
 from understudy.methods.clique_tree.descent import Measured, descend, descend_all, journey
 from understudy.methods.clique_tree.redraw import Redrawn, outcome_noise
 from understudy.methods.clique_tree.tree import CliqueTree
@@ -129,8 +130,9 @@ def test_a_model_without_its_counts_says_so(model):
         replace(model, released=()).copies(2)
 
 
-def test_where_tables_form_loops_copies_begin_near_their_end():
-    """Five columns that nearly agree, all pairs counted. From the start of its own a copy would be off by half of the rows."""
+def test_where_tables_form_loops_copies_begin_near_their_end(monkeypatch):
+    """Five columns that nearly agree, all pairs counted. The kept wrong version, a start with all of them, is off by half of the
+    rows after as many passes."""
     random, rows = np.random.default_rng(0), 20_000
     first = random.choice(6, rows, p=[0.6, 0.3, 0.06, 0.02, 0.01, 0.01])
     codes = [first, *(np.where(random.random(rows) < 0.05, random.permutation(first), first) for _ in range(4))]
@@ -147,5 +149,6 @@ def test_where_tables_form_loops_copies_begin_near_their_end():
         (found,) = descend_all(tree, [drawn()], 100, ahead)
         return max(float(np.abs(one - true).max()) for one, true in zip(found.found, counts, strict=True))
 
-    assert off(journey(tree, drawn(), 600)) < 400.0
+    assert off(journey(tree, drawn(), 600)) < 400.0 and off(0.0) < 400.0
+    monkeypatch.setattr(descent, "without_loops", lambda tables, links: [True] * len(tables))
     assert off(0.0) > 4_000.0

@@ -147,7 +147,9 @@ def count_closely(
     every, numbers, tables = list(drafts), groups.tolist(), len(looks)
     for own, look in enumerate(looks):
         if look.node is not None:
-            members = [with_edges(drafts[k], look.node.edges) for k in np.flatnonzero(groups == own)]
+            edges = look.node.edges
+            assert edges is not None
+            members = [with_edges(drafts[k], edges) for k in np.flatnonzero(groups == own)]
             every, numbers, tables = every + members, numbers + [tables] * len(members), tables + 1
     budgets = (1.0,) * len(looks) + (SHARE,) * (tables - len(looks))
     return count_cells(every, np.asarray(numbers), codec, sigma, share=share, budgets=budgets)

@@ -14,10 +14,15 @@ proportional fitting does, and leaves cells below their noise to the gradient.
 most cells of strongly dependent columns are empty, and half of them would ask for more rows than there are. Cells that are
 empty by what the others show (`sparse.py`) start and stay with next to nothing.
 
+**Where it starts.** With pairs that form no loop of columns, the first chosen ones first, the product of their ratios to
+independence is the fit already. All pairs at once would count what goes round a loop several times: on Adult and both NIST
+tables the loss begins 20 to 200 times as high, and ends 7 to 14 % higher after 600 passes (a script that is not kept).
+
 A step that does not lower the loss ends the momentum (adaptive restart; O'Donoghue, Candes 2015); without momentum it is
 halved.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +31,7 @@ import numpy as np
 
 from understudy.measure.shrinkage import projected
 from understudy.methods.clique_tree.sparse import believed_empty
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
+from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, without_loops
 from understudy.methods.marginals.junction import Clique
 
 PATIENCE = 25
@@ -93,8 +98,8 @@ def descend_all(
 def journey(tree: CliqueTree, measured: Sequence[Measured], passes: int) -> np.ndarray:
     """How far the descent takes log-potentials from where they start.
 
-    A start counts what goes round a loop of tables more than once, and from there it is far to the fit. Other counts of the same
-    tables that differ by noise alone have nearly as far to go, and begin with most of it behind them.
+    A start knows nothing of pairs that close loops, and from there it is far to the fit. Other counts of the same tables that
+    differ by noise alone have nearly as far to go, and begin with most of it behind them.
     """
     begin, end = descended(tree, [measured], passes)
     return np.asarray(end[0] - begin[0])
@@ -105,10 +110,13 @@ def descended(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Log-potentials at the start and after the descent, one row for each set of counts."""
     theta, values = [], []
+    open_ended = without_loops(tree.tables, tree.links)
     for measured in each:
         empty = [np.zeros(item.counts.shape, bool) if len(item.nodes) == 1 else unlikely(item) for item in measured]
         both = list(zip(measured, empty, strict=True))
-        theta.append(tree.flat([start(item, none) for item, none in both]))
+        theta.append(
+            tree.flat([start(*one) if free else shut(*one) for one, free in zip(both, open_ended, strict=True)])
+        )
         settle = [item.counts if len(item.nodes) == 1 else settled(item, tree.total, none) for item, none in both]
         values.append(tree.flat(settle))
     deviation = tree.flat([np.asarray(item.deviation, float) for item in each[0]])
@@ -184,8 +192,14 @@ def start(item: Measured, empty: np.ndarray) -> np.ndarray:
     if kept.ndim == 1:
         return np.asarray(np.log(kept))
     kept[empty] = NOTHING
-    margins = [kept.sum(axis=axis, keepdims=True) for axis in range(kept.ndim)]
+    # A value all of whose cells are believed empty says nothing about what it goes with.
+    margins = [np.maximum(kept.sum(axis=axis, keepdims=True), noise) for axis in range(kept.ndim)]
     return np.asarray(np.log(kept) + np.log(kept.sum()) - sum(np.log(one) for one in margins))
+
+
+def shut(item: Measured, empty: np.ndarray) -> np.ndarray:
+    """Of a pair that closes a loop nothing but its empty cells: what goes round a loop would be counted more than once."""
+    return np.where(empty, math.log(NOTHING), 0.0)
 
 
 def settled(item: Measured, total: float, empty: np.ndarray) -> np.ndarray:

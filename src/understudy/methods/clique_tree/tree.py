@@ -60,7 +60,7 @@ class CliqueTree:
 
     def __init__(self, sizes: Sequence[int], tables: Sequence[Clique], links: Sequence[Link], total: float) -> None:
         self.graph = Graph(sizes, [*tables, *(link.nodes for link in links)])
-        self.tables, self.total = list(tables), max(total, 1.0)
+        self.tables, self.total, self.links = list(tables), max(total, 1.0), list(links)
         self.homes = [self._home(nodes) for nodes in self.tables]
         self.fixed: dict[int, list[np.ndarray]] = {node: [] for node in self.graph.order}
         for link in links:
@@ -152,6 +152,30 @@ class CliqueTree:
         for home, place, (_, onto) in zip(self.homes, self.places, self._tables, strict=True):
             found[:, place] = onto(mus[home]).reshape(models, -1)
         return Several(found, log_z, mus)
+
+
+def without_loops(tables: Sequence[Clique], links: Sequence[Link]) -> list[bool]:
+    """Which of the tables are left if, one after the other, those are dropped that close a loop of pairs of columns.
+
+    Nodes of which a link makes one a function of the other are levels of the same column.
+    """
+    group: dict[int, int] = {}
+
+    def top(node: int) -> int:
+        while group.setdefault(node, node) != node:
+            node = group[node]
+        return node
+
+    for link in links:
+        if len(link.nodes) == 2 and (link.possible.sum(axis=0) == 1.0).all():
+            group[top(link.nodes[0])] = top(link.nodes[1])
+    found = []
+    for nodes in tables:
+        tops = {top(node) for node in nodes}
+        found.append(len(tops) == len(nodes))
+        if found[-1]:
+            group |= dict.fromkeys(tops, min(tops))
+    return found
 
 
 def product(parts: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
