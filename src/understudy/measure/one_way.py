@@ -1,6 +1,7 @@
 """Paid one-way marginals: three answers about every column by itself, for all methods.
 
-    column cells 1, 2    counts of numeric columns over intervals that follow the rows (`understudy.measure.cells`)
+    column cells 1, 2    counts of numeric columns over intervals that follow the rows (`understudy.measure.cells`), and over
+                         narrow cells that show values many rows share (`understudy.measure.spikes`)
     column marginals     counts over the final cells and of every outcome of the other columns, of all rows or per class
 
 Each answer is one Gaussian answer about all columns (`understudy.questions.counts`, where sensitivity is proved). Columns
@@ -27,9 +28,9 @@ from understudy.measure.cells import (
     interval_count,
     learned_columns,
     make_nodes,
-    recut,
     with_edges,
 )
+from understudy.measure.spikes import NONE, NOWHERE, SHARE, Look, closer, first_look, recut_around, worth_looking
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
 from understudy.questions.counts import deviation as deviation_of
@@ -103,18 +104,33 @@ def ask_one_way(
 def cut(
     curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, rows: float, intervals: int, *, share: bool = False
 ) -> list[Node]:
-    """Ask twice for counts of intervals and give every numeric column that is not listed its edges."""
+    """Ask twice for counts of intervals, and for looks at spikes, and give every numeric column that is not listed its edges."""
     wide = [number for number, node in enumerate(nodes) if node.share is not None]
     if CELLS[0] not in plan.parameters["noise"] or not wide:
         return nodes
     drafts = [nodes[number] for number in wide]
     groups = np.unique(alike(codec, nodes)[wide], return_inverse=True)[1]
     first = np.unique(groups, return_index=True)[1]
-    for name in CELLS:
-        question = count_cells(drafts, groups, codec, plan.parameters["noise"][name], share=share)
-        counts = averages(curator.ask(name, question).value, question, groups)
-        noise = question.deviations[0] / len(question.tables[0])
-        finer = [recut(drafts[k], estimate(drafts[k], counts[k], noise, rows), intervals) for k in first]
+    sigmas = [plan.parameters["noise"][name] for name in CELLS]
+    worth = worth_looking(rows, max(sigmas), len(first), 1 if share else codec.schema.max_rows_per_unit)
+    looks = [first_look(drafts[k], len(first)) if worth else NOWHERE for k in first]
+    for name, sigma in zip(CELLS, sigmas, strict=True):
+        question = count_closely(drafts, groups, looks, codec, sigma, share=share)
+        released = curator.ask(name, question).value
+        parts, noise = averages(released, question, np.arange(len(released))), noise_of(question, 0)
+        seen, narrow = iter(parts[len(first) :]), noise_of(question, -1)
+        looks = [look if look.node is None else closer(look, next(seen), narrow) for look in looks]
+        finer = [
+            recut_around(
+                drafts[k],
+                parts[own],
+                estimate(drafts[k], parts[own], noise, rows),
+                noise,
+                intervals,
+                looks[own].spikes if name == CELLS[-1] else NONE,
+            )
+            for own, k in enumerate(first)
+        ]
         drafts = [
             with_edges(draft, finer[own].edges, finer[own].share) for draft, own in zip(drafts, groups, strict=True)
         ]
@@ -124,14 +140,41 @@ def cut(
     return found
 
 
+def count_closely(
+    drafts: list[Node], groups: np.ndarray, looks: Sequence[Look], codec: Codec, sigma: float, *, share: bool
+) -> Counts:
+    """A table of cells for each group of columns, then one for each look at a group."""
+    every, numbers, tables = list(drafts), groups.tolist(), len(looks)
+    for own, look in enumerate(looks):
+        if look.node is not None:
+            edges = look.node.edges
+            assert edges is not None
+            members = [with_edges(drafts[k], edges) for k in np.flatnonzero(groups == own)]
+            every, numbers, tables = every + members, numbers + [tables] * len(members), tables + 1
+    budgets = (1.0,) * len(looks) + (SHARE,) * (tables - len(looks))
+    return count_cells(every, np.asarray(numbers), codec, sigma, share=share, budgets=budgets)
+
+
+def noise_of(question: Counts, table: int) -> float:
+    """Of a group's counts over the number of its columns."""
+    return question.deviations[table] / len(question.tables[table])
+
+
 def count_cells(
-    nodes: list[Node], groups: np.ndarray, codec: Codec, sigma: float, *, share: bool = False, by_class: bool = False
+    nodes: list[Node],
+    groups: np.ndarray,
+    codec: Codec,
+    sigma: float,
+    *,
+    share: bool = False,
+    by_class: bool = False,
+    budgets: tuple[float, ...] = (),
 ) -> Counts:
     """One table of outcomes for each group of columns, with `by_class` of outcomes per class."""
     cliques: list[Clique] = [(0, number + 1) if by_class else (number + 1,) for number in range(len(nodes))]
     tables = tuple(tuple(cliques[k] for k in np.flatnonzero(groups == number)) for number in range(groups.max() + 1))
     cells, sizes = cell_map(nodes, None), cells_of(nodes, codec.class_count)
-    return Counts(cells, sizes, tables, sigma, codec.schema.max_rows_per_unit, share)
+    return Counts(cells, sizes, tables, sigma, codec.schema.max_rows_per_unit, share, budgets)
 
 
 def averages(counts: Sequence[np.ndarray], question: Counts, groups: np.ndarray) -> list[np.ndarray]:

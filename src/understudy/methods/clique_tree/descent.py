@@ -206,7 +206,8 @@ def start(item: Measured, empty: np.ndarray) -> np.ndarray:
     if kept.ndim == 1:
         return np.asarray(np.log(kept))
     kept[empty] = NOTHING
-    margins = [kept.sum(axis=axis, keepdims=True) for axis in range(kept.ndim)]
+    # A value all of whose cells are believed empty says nothing about what it goes with.
+    margins = [np.maximum(kept.sum(axis=axis, keepdims=True), noise) for axis in range(kept.ndim)]
     return np.asarray(np.log(kept) + np.log(kept.sum()) - sum(np.log(one) for one in margins))
 
 
