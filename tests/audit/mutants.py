@@ -284,7 +284,7 @@ MUTANTS = {
     "pure: Laplace noise of one answer on each": Mutant(lambda: purely(LaplaceForOne), "lonely", *WALL, 200, True),
     "joint votes: clip forgotten": Mutant(lambda: jointly(ForgottenClip), "lonely", *WALL, 200, True),
     "joint votes: sensitivity C instead of 2 C": Mutant(
-        lambda: jointly(OneNorm, teachers=1), "opposite", *WALL, 400, True
+        lambda: jointly(OneNorm, teachers=1), "opposite", *WALL, 1600, True
     ),
     "joint votes: centred on all teachers": Mutant(lambda: jointly(CentredOnOthers), "lonely", *WALL, 200, True),
     "labels: exact class counts": Mutant(
