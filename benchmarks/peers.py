@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 EPSILON, DELTA, BINS = 1.0, 1e-5, 20
+MISSING = "missing"  # the word for a missing category
 SCORED = 20_000  # rows that the models are trained on
 OURS = ("independent", "mst", "aim", "mean-embedding", "pate-gan")
 PEERS = (
@@ -46,12 +47,19 @@ def fit_ours(method: str, job: dict) -> tuple[float, object]:
     return spent, lambda: model.sample(len(split.train), seed=job["seed"])
 
 
-def fit_smartnoise(method: str, job: dict) -> tuple[float, object]:
+def read_training(job: dict):
+    """Training rows in a peer's environment. Categories are texts, also where they look like numbers."""
     import pandas as pd
+
+    texts = {name: str for name, facts in job["columns"].items() if "categories" in facts}
+    return pd.read_csv(job["train"], keep_default_na=False, dtype=texts)
+
+
+def fit_smartnoise(method: str, job: dict) -> tuple[float, object]:
     from snsynth import Synthesizer
     from snsynth.transform import BinTransformer, LabelTransformer, TableTransformer
 
-    frame = pd.read_csv(job["train"], keep_default_na=False)
+    frame = read_training(job)
     columns = [
         BinTransformer(bins=BINS, **facts) if "lower" in facts else LabelTransformer(nullable=False)
         for facts in job["columns"].values()
@@ -67,7 +75,7 @@ def fit_dpmm(method: str, job: dict) -> tuple[float, object]:
     from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
 
     pipeline = {"mst": MSTPipeline, "aim": AIMPipeline, "priv-bayes": PrivBayesPipeline}[method]
-    frame = pd.read_csv(job["train"], keep_default_na=False)
+    frame = read_training(job)
     for name, facts in job["columns"].items():
         if "categories" in facts:
             frame[name] = pd.Categorical(frame[name], categories=facts["categories"])
@@ -130,10 +138,7 @@ def score(rows, split) -> dict[str, float]:
 def prepare(
     folder: Path, data: str, seed: int, dataset: str = "adult", epsilon: float = EPSILON
 ) -> tuple[dict, object]:
-    """Training rows as text for environments without our readers.
-
-    Missing categories become a category. Peers have no missing numbers: those are written as the lower bound.
-    """
+    """Training rows as text for environments without our readers."""
     from benchmarks import registry
 
     split = registry.load(dataset, data=data, seed=seed)
@@ -144,36 +149,58 @@ def prepare(
 
 
 def public_columns(schema, frame):
-    """Bounds or categories of every column that is learned, and the rows in these terms."""
+    """Bounds or categories of every column that is learned, and the rows in these terms.
+
+    Peers know numbers and texts. What stands beside numbers (missing, codes) becomes numbers below the lower bound, one bin for
+    each, and a missing category a word: what is told apart in the table can be told apart by them.
+    """
+    import numpy as np
     import pandas as pd
 
-    columns: dict[str, dict] = {}
-    kept = [column for column in schema.columns if column.kind != "identifier"]
-    frame = frame[[column.name for column in kept]].copy()
-    for column in kept:
-        if column.kind in ("integer", "continuous"):
-            columns[column.name] = {"lower": column.bounds[0], "upper": column.bounds[1]}
-            frame[column.name] = pd.to_numeric(frame[column.name], errors="coerce").fillna(column.bounds[0])
-        else:
-            texts = frame[column.name].astype(object)
-            frame[column.name] = texts.where(texts.notna(), "missing").astype(str)
-            outcomes = [str(value) for value in column.outcomes if value is not None]
-            columns[column.name] = {"categories": [*outcomes, *(["missing"] if column.missing else [])]}
-    return columns, frame
+    from understudy.evaluate.table import categories, evaluated, is_discrete, prepare
+
+    table, columns, found = prepare(frame, schema), {}, {}
+    for column in evaluated(schema):
+        name, values = column.name, table.values[column.name]
+        if is_discrete(column):
+            words = [*map(str, categories(column)), *([MISSING] if column.missing else [])]
+            gap = len(words) - 1 if column.missing else 0
+            found[name] = np.asarray(words, object)[np.where(values < 0, gap, values)]
+            columns[name] = {"categories": words}
+            continue
+        (lower, upper), step, beside = column.bounds, bin_width(column), len(column.specials)
+        which = table.coded.get(name, np.full(len(values), -1)) + int(
+            column.missing
+        )  # 0: missing, where that is allowed
+        below = lower - (np.maximum(which, 0) + 0.5) * step if beside else (lower + upper) / 2
+        found[name] = np.where(np.isnan(values), below, np.clip(values, lower, upper))
+        columns[name] = {"lower": lower - beside * step, "upper": upper}
+    return columns, pd.DataFrame(found)
+
+
+def bin_width(column) -> float:
+    """So that `BINS` bins hold the numbers and, in one bin each, what stands beside them."""
+    lower, upper = column.bounds
+    return (upper - lower) / (BINS - len(column.specials))
 
 
 def read_rows(path: Path, split):
-    """Generated rows in the schema's terms; peers return numbers as floats, categories and gaps as text."""
+    """Generated rows in the schema's terms: the way back from `public_columns`."""
     import numpy as np
     import pandas as pd
 
     rows = pd.read_csv(path, keep_default_na=False, dtype=str)
     for column in split.schema.columns:
         if column.kind in ("integer", "continuous"):
-            numbers = np.clip(
-                pd.to_numeric(rows[column.name], errors="coerce").fillna(column.bounds[0]), *column.bounds
-            )
-            rows[column.name] = numbers.round().astype(np.int64) if column.kind == "integer" else numbers
+            (lower, upper), beside = column.bounds, column.specials
+            numbers = pd.to_numeric(rows[column.name], errors="coerce").fillna(lower).to_numpy(float)
+            inside = np.clip(numbers, lower, upper)
+            cells = pd.Series(np.rint(inside).astype(np.int64) if column.kind == "integer" else inside, dtype=object)
+            if beside:
+                place = np.clip((lower - numbers) // bin_width(column), 0, len(beside) - 1).astype(int)
+                below = numbers < lower
+                cells[below] = pd.Series([beside[k] for k in place[below]], dtype=object, index=cells.index[below])
+            rows[column.name] = cells if beside else cells.infer_objects()
         elif column.kind != "identifier":
             known = {str(value): value for value in column.outcomes if value is not None}
             rows[column.name] = rows[column.name].map(lambda text, known=known: known.get(text))

@@ -145,7 +145,9 @@ def test_the_noise_of_one_column_for_all_is_seen():
     narrow = property(lambda question: tuple(question.sigma for _ in question.tables))
     with mock.patch.object(Counts, "deviations", narrow):
         found = worst(FEW, BY_ROW, 40, False, 1)
-    assert [found[purpose][1] for purpose in (own.DISTANCES, own.LEVELS)] == pytest.approx([2.0, 2.0])  # root of four
+    assert [found[purpose][1] for purpose in (own.DISTANCES, own.LEVELS)] == pytest.approx(
+        [2.0, 1.0]
+    )  # four columns, one label
 
 
 def test_class_means_that_are_not_clipped_are_seen():

@@ -1,6 +1,7 @@
 """Checks name columns and causes, never values."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -121,3 +122,14 @@ def test_missing_cells_are_told_with_what_they_become_and_a_label_is_not_told_to
     codec = Codec(schema)
     again = codec.decode(*codec.encode_rows(next(iter(open_table(frame, schema).blocks()))))
     assert again.iloc[0].tolist()[1:] == [False, "other", "no"] and again["n"][0] in (4, 5)
+
+
+@pytest.mark.parametrize(("rows", "words"), [(200, "fewer rows"), (50, "more rows"), (100, ""), (101, ""), (None, "")])
+def test_a_public_number_of_rows_that_is_wrong_is_told(rows, words):
+    """Without a label or a unit nobody counts the rows: what is declared is believed."""
+    frame, schema = (
+        pd.DataFrame({"age": range(100)}),
+        Schema(columns=[Column(name="age", kind="integer", lower=0, upper=99)]),
+    )
+    found = check(frame, replace(schema, rows=rows))
+    assert [words in line for line in found] == ([True] if words else [])

@@ -22,6 +22,7 @@ from understudy.schema.schema import Schema
 from understudy.schema.tables import as_frame
 
 COUNTED = 1 << 23  # rows whose units are counted in one pass
+ROUNDED = 0.01  # by which a public number of rows may be off: less than noise would move it
 
 
 def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
@@ -43,12 +44,19 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
     label = schema.column(schema.label) if schema.label is not None and schema.label_kind != "numeric" else None
     seen: set[int] = set()
     breaks: dict[int, None] = {}
+    count = 0
     for rows in opened.blocks():
+        count += rows.count
         breaks |= dict.fromkeys(_broken(rows, schema))
         if label is not None and label.resolved:
             seen |= set(rows.positions(label).tolist())
         for column in schema.columns:
             found[column.name] |= dict.fromkeys(_contents(rows, column, schema))
+    if schema.rows is not None and not strict and abs(count - schema.rows) > ROUNDED * schema.rows:
+        few = "fewer" if count < schema.rows else "more"
+        problems.append(
+            f"the table has {few} rows than `rows` says; what is counted is believed to add up to that number"
+        )
     if label is not None and label.resolved and not strict:
         classes = 2 if label.kind == "boolean" else len(label.categories or ())
         if len([code for code in seen if code >= 0]) < classes:

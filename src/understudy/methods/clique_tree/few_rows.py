@@ -5,8 +5,10 @@ one in few columns, so the sum of what is unusual about it has the noise of a fe
 Where there is a label and the released number of rows is below `CROWDED` sigma sqrt(d w), w being how much rarer than even
 the classes are (`columns.class_weight`), the answers that were announced for pairs ask other questions of the same price:
 
-    pair distances, pair levels    counts of every column's outcomes, averaged with those before
-    clique counts                  class means
+    pair distances    counts of every column's outcomes, averaged with those before
+    pair levels       counts of the classes once more: from half of a rare class little can be learned (on cervical cancer, splits
+                      0 to 6, boosting for the label 0.80 without, 0.85 with it; two-way distance 0.157 and 0.150)
+    clique counts     class means
 
 Made of it is a tree in which every column hangs on the class: P(outcome | class) is that of the class means, and the
 distribution of a column is their mixture, which has far less noise than the column's own counts.
@@ -46,26 +48,26 @@ def enough_rows(columns: int, sigma: float, rarity: float = 1.0) -> float:
 
 
 def ask_again(
-    curator: Curator, columns: Columns, noise: Mapping[str, float], purposes: Sequence[str], max_rows: int
+    curator: Curator, columns: Columns, noise: Mapping[str, float], asked: Mapping[str, Sequence[int]], max_rows: int
 ) -> Columns:
-    """Every column's outcomes counted once more in each of these answers, averaged by precision."""
-    keys: list[tuple[int, int | None]] = [(number, None) for number in range(1, len(columns.levels))]
-    cells, sizes = level_map(columns, keys)
+    """The outcomes of some columns counted once more in each of these answers, averaged by precision."""
     counts, precision = list(columns.counts), [max(one, 1e-3) ** -2 for one in columns.noise]
-    for purpose in purposes:
-        cliques: list[Clique] = [(place,) for place in range(len(keys))]
+    for purpose, numbers in asked.items():
+        cells, sizes = level_map(columns, [(number, None) for number in numbers])
+        cliques: list[Clique] = [(place,) for place in range(len(numbers))]
         question = Counts.of_cliques(cells, sizes, cliques, noise[purpose], max_rows, share=True)
         answer = curator.ask(purpose, question).value
-        for number, (part, deviation) in enumerate(zip(answer, question.deviations, strict=True), 1):
+        for number, part, deviation in zip(numbers, answer, question.deviations, strict=True):
             both = precision[number] + deviation**-2
             counts[number] = (precision[number] * counts[number] + deviation**-2 * np.asarray(part, float)) / both
             precision[number] = both
     spread = [one**-0.5 for one in precision]
+    rows = max(float(counts[0].sum()), 1.0)
     masses = [
-        estimate(node, own, deviation, columns.rows)
+        estimate(node, own, deviation, rows)
         for node, own, deviation in zip(columns.nodes, counts[1:], spread[1:], strict=True)
     ]
-    return columns._replace(counts=counts, noise=spread, masses=[columns.masses[0], *masses])
+    return columns._replace(rows=rows, counts=counts, noise=spread, masses=[counts[0], *masses])
 
 
 def ask_classes(

@@ -149,7 +149,7 @@ class CliqueTree(Estimator):
             return self.by_class(curator, codec, columns, noise)
         paired = len(columns.numbers) > 1
         if DISTANCES in noise and not paired:  # one column, and a label of which one class was found
-            columns = ask_again(curator, columns, noise, (DISTANCES, LEVELS), max_rows)
+            columns = ask_again(curator, columns, noise, {DISTANCES: [1], LEVELS: [1]}, max_rows)
         base = [
             Candidate((n,), (len(columns.levels[n]) - 1,), columns.alone(n), 0.0, self.column_weight)
             for n in columns.numbers
@@ -170,7 +170,8 @@ class CliqueTree(Estimator):
 
     def by_class(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
         """The model of a table with few rows: columns that depend on the class (`few_rows.py`)."""
-        columns = ask_again(curator, columns, noise, (DISTANCES, LEVELS), codec.schema.max_rows_per_unit)
+        again = {DISTANCES: range(1, len(columns.levels)), LEVELS: [0]}
+        columns = ask_again(curator, columns, noise, again, codec.schema.max_rows_per_unit)
         columns, measured = ask_classes(curator, codec, columns, noise, COUNTS)
         layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
         kept = kept_classes(codec, columns, measured, noise[COUNTS])
