@@ -57,6 +57,12 @@ def fitted_tables(tables: Iterable[Released]) -> tuple[Released, ...]:
     return tuple(table for table in tables if table.fitted)
 
 
+def estimated(tables: Iterable[Released]) -> bool:
+    """Whether the model was fitted to tables that were never counted, but estimated from other answers: of few rows."""
+    found = fitted_tables(tables)
+    return bool(found) and not any(len(table.nodes) == 1 or table.cells for table in found)
+
+
 def covers(tables: Iterable[Released], columns: Iterable[str]) -> bool:
     """Whether some table counts all of these columns together, so that nothing about them rests on the model."""
     wanted = frozenset(columns)

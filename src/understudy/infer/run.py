@@ -30,7 +30,7 @@ import pandas as pd
 from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
-from understudy.released import covers, fitted_tables
+from understudy.released import covers, estimated, fitted_tables
 from understudy.seeds import rng
 
 RESAMPLES = 6
@@ -164,7 +164,12 @@ def outcome(function: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> str
 
 
 def too_short(model: Model) -> str:
-    """A remark about methods whose intervals fell short when they were measured."""
+    """A remark about methods whose intervals fell short when they were measured, and about tables of few rows."""
+    if estimated(model.released):
+        return (
+            "the table has so few rows that classes were not counted but estimated from class means; intervals of such models "
+            "held less often than they state when they were measured"
+        )
     if model.plan.method not in TOO_SHORT:
         return ""
     return (

@@ -62,7 +62,7 @@ class CliqueTree(Estimator):
     """Shares and weights are the first that were tried (Adult, 0.1 for distances after SWIFT)."""
 
     method: ClassVar[str] = "clique-tree"
-    redrawn: ClassVar[str] = "understudy.methods.clique_tree.redraw:Redrawn"
+    redrawn: ClassVar[str] = "understudy.methods.clique_tree.redraw_few:redrawn"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
     by_person: ClassVar[bool] = True
 
