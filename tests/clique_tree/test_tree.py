@@ -223,3 +223,13 @@ def test_a_search_finds_every_cell_and_never_passes_the_last():
         uniform = (np.arange(width) + 0.5) / width
         found = search(np.r_[0.5, table], np.ones(width, int), width, uniform, width)
         np.testing.assert_array_equal(found, np.arange(width))
+
+
+def test_an_outermost_value_of_many_rows_stays_alone_at_every_level():
+    """A tenth of the rows at 0, the others spread over 1 to 99: the coarsest level has a cell for 0. Without so many at 0 it
+    would share one with its neighbours."""
+    node = Node("x", 0, 100, edges=(np.arange(101) - 0.5) / 99.0, step=1.0 / 99.0, share=np.full(100, 0.01))
+    for first, alone in ((1_000.0, True), (150.0, False)):
+        mass = np.r_[first, np.full(99, 90.0)]
+        coarsest = nested(node, mass, 20.0, 64)[0]
+        assert coarsest.cells == 4 and ((coarsest.cell == 0).sum() == 1) == alone

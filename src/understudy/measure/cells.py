@@ -14,7 +14,7 @@ other numbers, and zero, are intervals that hold nothing but this value (atoms):
 and what is drawn evenly within an interval is misplaced by about 1 / k; both are balanced at k = 2 sqrt(n / s). The factor
 was chosen among 1, 2 and 4 by a simulation on Adult, cardiovascular, credit and cervical cancer that is not kept; what a
 change does to fits is shown by `python -m benchmarks.one_way`. So cells grow with rows and budget, a value that holds many
-rows becomes a cell of its own, and an integer column ends with all its values where the counts carry them.
+rows becomes a cell of its own (`spikes.py`), and an integer column ends with all its values where the counts carry them.
 
 For dependence between columns outcomes are grouped into fewer cells (`group`): neighbouring intervals, or the rare
 categories, by released counts. What is finer than a cell is drawn from the column's own released distribution within the
