@@ -29,8 +29,14 @@ def fingerprint(method: str) -> str:
     whole = hashlib.sha256()
     for file in sorted(file for part in (folder, *SHARED) for file in (package / part).rglob("*.py")):
         whole.update(file.relative_to(package).as_posix().encode())
-        whole.update(meaning(file.read_text(encoding="utf-8")).encode())
+        whole.update(meaning_of(file).encode())
     return whole.hexdigest()[:8]
+
+
+@functools.cache
+def meaning_of(file: Path) -> str:
+    """Parsed once for all methods that stand on it."""
+    return meaning(file.read_text(encoding="utf-8"))
 
 
 def meaning(source: str) -> str:
