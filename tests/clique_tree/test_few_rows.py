@@ -76,7 +76,7 @@ def test_a_small_model_can_be_conditioned_copied_and_kept(small, tmp_path):
 
 
 def test_copies_of_a_small_model_are_fitted_again(small):
-    """The mean age of fits with other noise strays by 1. The wrong version draws the estimates again as if they had been counted."""
+    """The mean age of fits with other noise strays by 1. The wrong version draws estimates again as if they were counts."""
     own_age = small.sample(4_000, seed=1).age.mean()
 
     def strays(source):
