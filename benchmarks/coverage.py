@@ -265,7 +265,13 @@ def repeat(
     found, counted = [], fitted_tables(model.released)
 
     def note(
-        name: str, kind: str, ours: tuple[float, float], allowance: float, columns: Any, one: Any, real: Any
+        name: str,
+        kind: str,
+        ours: tuple[float, float],
+        bare: tuple[float, float],
+        columns: Any,
+        one: Any,
+        real: Any,
     ) -> None:
         alone = one[0] - Z * one[1] ** 0.5, one[0] + Z * one[1] ** 0.5
         exact = truth[name]
@@ -279,11 +285,10 @@ def repeat(
                 "high": ours[1],
                 "truth": exact,
                 "alone": one[0],
-                "allowance": allowance,
                 "together": covers(counted, columns),
                 "uncounted_pairs": len(pairs),
                 "held": bool(ours[0] <= exact <= ours[1]),
-                "bare": bool(ours[0] + allowance <= exact <= ours[1] - allowance),
+                "bare": bool(bare[0] <= exact <= bare[1]),
                 "naive": bool(alone[0] <= exact <= alone[1]),
                 "width": (ours[1] - ours[0]) / unit if unit else None,
                 "naive_width": (alone[1] - alone[0]) / unit if unit else None,
@@ -298,7 +303,7 @@ def repeat(
             if line.group in alone and line.group in real:
                 kind = "model" if not answered.covered else "column" if len(question.columns) == 1 else "table"
                 interval, pair = (line.combined.low, line.combined.high), (alone[line.group], real[line.group])
-                note(f"{text} {line.group}".strip(), kind, interval, line.allowance, question.columns, *pair)
+                note(f"{text} {line.group}".strip(), kind, interval, line.bare, question.columns, *pair)
     asked = {f"difference of {text}": parse(text, population.schema).columns for text in population.differences}
     for name, function in functions(population).items():
         each = [evaluate(function, frame, random) for frame in drawn.frames]
@@ -318,7 +323,7 @@ def repeat(
                 allowance = not_known(model, drawn.resolution, columns, drawn.frames[0]) * float(spread)
                 interval = both.low - allowance, both.high + allowance
                 kind += "" if covers(counted, columns) else ", model"
-                note(f"{name} {part}".strip(), kind, interval, allowance, columns, alone[part], real[part])
+                note(f"{name} {part}".strip(), kind, interval, (both.low, both.high), columns, alone[part], real[part])
     return found
 
 

@@ -113,7 +113,7 @@ def test_groups_are_answered_one_by_one():
         ("sum(age)", "is not known"),
         ("mean age", "should"),
         ("mean(age", "ends where"),
-        ("mean(aeg)", "no column 'aeg'"),
+        ("mean(aeg)", "no column 'aeg'; did you mean 'age'"),
         ("mean(who)", "not learned"),
         ("mean(smoker)", "needs numbers"),
         ("quantile(age, 2)", "between 0 and 1"),

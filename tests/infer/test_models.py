@@ -251,6 +251,24 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     assert "--copies" in call("sample", "m", "--copies", "3", "--where", "sick=yes", "--out", "t.csv", code=2).err
 
 
+def test_shares_of_the_label_have_the_noise_of_its_histogram(model):
+    """Classes are drawn in exact shares. The wrong version takes their sampling variance off, which copies do not have."""
+    drawn = draw(model, copies=20, seed=0)
+    (line,) = answer(model, "share(sick = yes)", drawn=drawn).lines
+    shares = [float((rows.sick == "yes").mean()) for rows in drawn.frames]
+    sampling = 0.3 * 0.7 / 3000
+    assert line.combined.variance == pytest.approx(1.05 * np.var(shares, ddof=1) + sampling, rel=0.1)
+    wrong = combine(shares, np.full(20, sampling), chance=1.0)
+    assert wrong.variance < 0.95 * line.combined.variance
+
+
+def test_shares_and_counts_stay_possible(model):
+    """An interval of a share lies in [0, 1]; without that it would reach below nobody."""
+    drawn = draw(model, copies=5, seed=0)
+    (line,) = answer(model, "share(town = d) where age > 70", drawn=drawn).lines
+    assert line.bare[0] - line.allowance < 0.0 == line.combined.low and line.combined.high <= 1.0
+
+
 @pytest.mark.parametrize("name", ["clique-tree", "mst", "independent", "mean-embedding"])
 def test_of_a_label_alone_the_class_histogram_is_redrawn(name):
     schema = Schema(columns=(SCHEMA.column("sick"),), label="sick")

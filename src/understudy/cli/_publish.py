@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from understudy.published.result import Figure, Published
 
 RESULT, LEDGER = "published.json", "ledger.jsonl"
+NOTHING = "  says nothing: too few people of a class for this epsilon"
 TITLES = {
     "one-way": "single columns",
     "two-way": "pairs of columns",
@@ -107,7 +108,8 @@ def lines(found: "Published", files: Sequence[Any], alone: bool) -> list[str]:
         if one.k_marginal is not None:
             said.append(f"  {'k-marginal (of 1000)':<26}{row(one.k_marginal, 0)}")
         if one.auroc is not None:
-            said.append(f"  {f'AUROC of {len(one.models)} models':<26}{row(one.auroc)}")
+            nothing = one.auroc.low <= 0.0 and one.auroc.high >= 1.0
+            said.append(f"  {f'AUROC of {len(one.models)} models':<26}{row(one.auroc)}{NOTHING if nothing else ''}")
         said += [
             f"  {f'predicted {bar.predicted:.2f}, observed':<26}{bar.observed:>10.3f}{f'{bar.low:.3f} to {bar.high:.3f}':>20}"
             for bar in one.calibration

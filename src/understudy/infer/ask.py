@@ -21,13 +21,16 @@ small group towards everybody else, and in copies once more: that is taken off a
 share of one value the interval is widened by what the model's rows differ from the released count, which is noisy and
 not drawn anywhere, where that is below four deviations of its noise.
 
+**Shares of the label.** Every method draws classes in exact shares (`understudy.even`), so that none of their sampling variance
+shows between copies, and none is taken off.
+
 **Rows of one person** are not independent; the sampling part of the variance is multiplied by the most rows that one person
 may have, which is the worst case.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +54,7 @@ class Line:
     group: str
     combined: Combined
     allowance: float  # by how much the interval was widened on either side for what the model does not know
+    bare: tuple[float, float]  # the interval without it
 
 
 @dataclass(frozen=True)
@@ -130,15 +134,24 @@ def answer(
             about=about,
             ratio=rows_of_a_person(model) * len(first) / model.rows,
             level=level,
-            chance=drawn.chance,
+            chance=0.0 if question.columns == (model.schema.label,) else drawn.chance,
             own=[one[name][0] for one in own if name in one],
         )
         share = share_of(question, first, name)
         allowance = unknown(question, drawn, share, covered, found.estimate)
         if question.what == "count":
             allowance *= model.rows * share
-        lines.append(Line(name, widened(found, allowance), allowance))
+        lines.append(Line(name, possible(question, widened(found, allowance)), allowance, (found.low, found.high)))
     return Answered(text, tuple(lines), covered, remarks(model, question, covered, set(each[0]) - set(groups)))
+
+
+def possible(question: Question, found: Combined) -> Combined:
+    """Of a share or a count: no less than nobody; of a share no more than everybody."""
+    if question.what not in ("share", "count"):
+        return found
+    most = 1.0 if question.what == "share" else math.inf
+    low, middle, high = (min(max(one, 0.0), most) for one in (found.low, found.estimate, found.high))
+    return replace(found, low=low, estimate=middle, high=high)
 
 
 def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estimate: float) -> float:

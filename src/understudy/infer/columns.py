@@ -32,7 +32,7 @@ class ColumnIntervals:
         self.frames = [numbers_alone(frame, fitted.schema) for frame in self.drawn]
         self.kinds = {column.name: column.kind for column in fitted.resolved.columns}
         self.ratio, self.chance = rows_of_a_person(fitted) * rows / fitted.rows, source.chance(rows)
-        self.resolution = source.resolution
+        self.resolution, self.label = source.resolution, fitted.schema.label
         self.own = own_tables(fitted, rows, COPIES, self.chance, rng(seed))
         self.own_numbers = [numbers_alone(frame, fitted.schema) for frame in self.own]
 
@@ -82,7 +82,8 @@ class ColumnIntervals:
         if not each or not np.isfinite(each).all():
             return None
         alone = [estimate for estimate, _ in own]
-        found = combine(*zip(*each, strict=True), ratio=self.ratio, chance=self.chance, own=alone)
+        chance = 0.0 if name == self.label else self.chance  # classes are drawn in exact shares
+        found = combine(*zip(*each, strict=True), ratio=self.ratio, chance=chance, own=alone)
         if finest:
             found = widened(found, 0.5 * self.resolution.interval(name, found.estimate))
         return (found.low, found.high)

@@ -9,8 +9,9 @@ Names are matched exactly; a name with spaces stands in quotes as well.
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 NUMBERS = ("continuous", "integer")
 TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|(<=|>=|!=|[=<>(),])|([^\s=<>!(),"']+))""")
+MOST_NAMED = 12  # columns or values that a message lists
 EXAMPLE = "e.g. mean(hours) by sex where age > 40"
 
 
@@ -194,6 +196,9 @@ class _Words:
 
 def _column(words: _Words, schema: Schema) -> str:
     name = words.next("a column")
+    names = [column.name for column in schema.columns]
+    if name not in names:
+        raise UsageError(f"question: there is no column {name!r}{_near(name, names)}")
     if schema.column(name).kind in ("identifier", "image"):
         raise UsageError(f"question: column {name!r} is {schema.column(name).kind} and is not learned")
     return name
@@ -229,4 +234,12 @@ def _condition(words: _Words, schema: Schema) -> Condition:
         spelled = {str(outcome)} | ({("false", "true")[number]} if column.kind == "boolean" else set())
         if word in spelled or (column.kind == "boolean" and word.lower() in spelled):
             return Condition(name, sign, outcome)
-    raise UsageError(f"question: column {name!r} has no value {word!r}")
+    raise UsageError(f"question: column {name!r} has no value {word!r}{_near(word, map(str, column.outcomes))}")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """What may have been meant; otherwise what there is."""
+    names = list(known)
+    close = get_close_matches(word, names, n=1)
+    more = ", ..." if len(names) > MOST_NAMED else ""
+    return f"; did you mean {close[0]!r}?" if close else f"; there is {', '.join(names[:MOST_NAMED])}{more}"

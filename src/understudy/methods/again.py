@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from understudy.artifact import Model as Artifact
@@ -47,7 +48,8 @@ class FittedAgain:
         simulation = Simulation(encoded.rows, encoded.classes, units, int(random.integers(few)))
         counts = self.class_counts(encoded.classes, random)
         opening = self.method.begin(simulation, codec, counts, self.plan)
-        sampler = opening.generator.sampler(opening.generator.init(None, opening.hints))
+        key = jax.random.key(int(random.integers(few)))
+        sampler = opening.generator.sampler(opening.generator.init(key, opening.hints))
         back = float(np.sum(self.fitted.class_counts)) / self.rows
         return replace(
             self.fitted,

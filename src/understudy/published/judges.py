@@ -14,11 +14,13 @@ and `Binned` cuts it at quantiles of the stand-in's own scores, of rows that the
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -79,7 +81,9 @@ def learn(
     x, y, held = rows[known], classes[known], Held(rows[others], classes[others])
     every = []
     for name in choose(None if names is None else tuple(names)):
-        score = as_map(name, x, y, count, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # `evaluate` says it; here a model is judged as it is
+            score = as_map(name, x, y, count, seed)
         edges = tuple(quantiles(column, held.classes, BINS) for column in carry(score, *held).T)
         every.append(Judge(name, maps.Binned(score, edges), BINS, judged))
     return Judges(tuple(every), *calibrated(x, y, held, judged[-1], carry, seed))
