@@ -35,7 +35,7 @@ def column(step: float = 0.0) -> Node:
 def found_in(values: np.ndarray, step: float = 0.0, seed: int = 0) -> tuple[Spikes, Node]:
     """Spikes after two looks, and the column's last cells, all with noise."""
     rng, node = np.random.default_rng(seed), column(step)
-    look, rows = first_look(node, 1), float(len(values))
+    look, rows = first_look(node, 1, 1), float(len(values))
     for last in (False, True):
         if look.node is not None:
             look = closer(look, counted(look.node, values) + rng.normal(0.0, NOISE, look.node.size), NOISE)
@@ -107,12 +107,12 @@ def test_nothing_is_looked_for_where_it_could_not_stand_out() -> None:
 CODEC = Codec(Schema(columns=tuple(Column(name=name, kind="continuous", lower=0, upper=1) for name in "ab")))
 
 
-def moved(rows: Any, budgets: tuple[float, ...] | None = None) -> float:
+def moved(rows: Any, noise: tuple[float, ...] | None = None, groups: tuple[int, int] = (0, 1)) -> float:
     """How far a unit of these rows moves cells and looks together, each table over its noise for multiplier 1."""
     drafts = make_nodes(CODEC)
-    looks = [first_look(draft, 2) for draft in drafts]
-    question = count_closely(drafts, np.arange(2), looks, CODEC, 1.0, share=True)
-    deviations = question.deviations if budgets is None else budgets
+    looks = [first_look(draft, 2, 2) for draft in drafts[: max(groups) + 1]]
+    question = count_closely(drafts, np.asarray(groups), looks, CODEC, 1.0, share=True)
+    deviations = question.deviations if noise is None else noise
     answered = zip(ask(question, rows), deviations, strict=True)
     return float(np.sqrt(sum(((counts / deviation) ** 2).sum() for counts, deviation in answered)))
 
@@ -128,8 +128,22 @@ def test_looks_that_are_not_paid_for_would_be_noticed() -> None:
     assert moved(np.asarray([[0.2, 0.7]], np.float32), (math.sqrt(2.0),) * 4) > 1.4
 
 
+def test_columns_alike_are_looked_at_together() -> None:
+    """Both columns of a row in one cell move a table by two; the kept wrong version has the noise of one column."""
+    same, apart = np.full((1, 2), 0.2, np.float32), np.asarray([[0.2, 0.7]], np.float32)
+    assert moved(same, groups=(0, 0)) == pytest.approx(1.0) and moved(apart, groups=(0, 0)) < 0.75
+    assert moved(same, (math.sqrt(1.5), math.sqrt(3.0)), (0, 0)) == pytest.approx(2.0)
+
+
+def test_many_columns_have_fewer_cells() -> None:
+    """A million of all columns: 20,000 columns that are cut together would take gigabytes."""
+    for looks, columns, cells in ((1, 256, 4096), (1, 20_000, 52), (64, 64, 512)):
+        node = first_look(column(), looks, columns).node
+        assert node is not None and cells <= node.size <= cells + 4  # and those of both bounds
+
+
 def test_noise_is_that_of_a_column() -> None:
     drafts = make_nodes(CODEC)
-    question = count_closely(drafts, np.zeros(2, int), [first_look(drafts[0], 1)], CODEC, 3.0, share=True)
+    question = count_closely(drafts, np.zeros(2, int), [first_look(drafts[0], 1, 2)], CODEC, 3.0, share=True)
     assert noise_of(question, 0) == pytest.approx(3.0 * math.sqrt(1.5))
     assert noise_of(question, -1) == pytest.approx(3.0 * math.sqrt(3.0))

@@ -113,7 +113,7 @@ def cut(
     first = np.unique(groups, return_index=True)[1]
     sigmas = [plan.parameters["noise"][name] for name in CELLS]
     worth = worth_looking(rows, max(sigmas), len(first), 1 if share else codec.schema.max_rows_per_unit)
-    looks = [first_look(drafts[k], len(first)) if worth else NOWHERE for k in first]
+    looks = [first_look(drafts[k], len(first), len(wide)) if worth else NOWHERE for k in first]
     for name, sigma in zip(CELLS, sigmas, strict=True):
         question = count_closely(drafts, groups, looks, codec, sigma, share=share)
         released = curator.ask(name, question).value

@@ -35,10 +35,11 @@ from understudy.measure.cells import (
     with_edges,
 )
 
-LOOKS, ALL_LOOKS = (
-    1 << 12,
-    1 << 15,
-)  # cells of a look at one column, and at all of them: 20 microseconds each, for its noise
+LOOKS = 1 << 12  # cells of a look at one column, or at columns that are cut together
+ALL_LOOKS = 1 << 15  # of all looks: 20 microseconds each, for its noise
+ALL_COLUMNS = (
+    1 << 20
+)  # of all columns: every worker holds their edges and exact counts, in the second look 32 MB of each
 # Of 0.25, 0.5 and 1 none did better than the others on Adult (`independent`, six fits at epsilon 1) or on made-up columns.
 SHARE = 0.5  # of the squared privacy loss that a look has, where the cells of a column have 1
 CLOSER = 4  # times as many cells may the second look have, where so many are needed
@@ -85,15 +86,15 @@ class Look(NamedTuple):
 NOWHERE = Look(None, NONE)
 
 
-def worth_looking(rows: float, sigma: float, columns: int, weight: int) -> bool:
-    """Whether a value of `LEAST` of the rows would stand out from the noise of looks at so many columns, if a unit counts
-    `weight` rows."""
-    return LEAST * rows > STANDS_OUT * sigma * weight * math.sqrt(columns * (1.0 + SHARE) / SHARE)
+def worth_looking(rows: float, sigma: float, looks: int, weight: int) -> bool:
+    """Whether a value of `LEAST` of the rows would stand out from the noise of so many looks, if a unit counts `weight` rows."""
+    return LEAST * rows > STANDS_OUT * sigma * weight * math.sqrt(looks * (1.0 + SHARE) / SHARE)
 
 
-def first_look(node: Node, columns: int) -> Look:
-    """The whole axis in equal cells, where so many columns are looked at."""
-    narrow = narrowed(node, np.linspace(0.0, 1.0, max(min(LOOKS, ALL_LOOKS // columns), 2) + 1))
+def first_look(node: Node, looks: int, columns: int) -> Look:
+    """The whole axis in equal cells, where there are so many looks at so many columns."""
+    cells = max(min(LOOKS, ALL_LOOKS // looks, ALL_COLUMNS // columns), 2)
+    narrow = narrowed(node, np.linspace(0.0, 1.0, cells + 1))
     assert narrow.edges is not None
     return Look(narrow, Spikes(narrow.edges[:1], narrow.edges[-1:], np.zeros(1)))
 
