@@ -139,10 +139,11 @@ def pair(found: list[dict[str, Any]]) -> str:
         return ""
     last = [by[version][seeds[-1]] for version in by]
     if any("refused" in one for one in last):
-        return "| " + " | ".join([*row, *(one.get("refused", "fits") for one in last), "", ""]) + " |\n"
+        return "| " + " | ".join([*row, *(one.get("refused", "fits") for one in last), "", "", ""]) + " |\n"
     for version in by:
         scores = [by[version][seed]["auroc"] for seed in seeds]
-        row.append(f"{np.mean(scores):.3f} ({np.std(scores):.3f})")
+        spread = f"{np.std(scores):.3f}" if len(scores) > 1 else "one fit"
+        row.append(f"{np.mean(scores):.3f} ({spread})")
     ratios = [by["this"][seed]["processor_seconds"] / by["other"][seed]["processor_seconds"] for seed in seeds]
     commits = ", ".join(sorted({by["this"][seed]["commit"] for seed in seeds}))
     return "| " + " | ".join([*row, f"{np.median(ratios):.2f}", f"{len(seeds)}", commits]) + " |\n"
