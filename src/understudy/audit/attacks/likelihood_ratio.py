@@ -380,7 +380,7 @@ def target_row(sides: tuple[Blocks, ...]) -> np.ndarray:
     without, with_ = (side.gathered().rows for side in sides)
     known = {row.tobytes() for row in without}  # rows of units stand in no order that is known
     own = [row for row in with_ if row.tobytes() not in known] or [*with_, np.ones(with_.shape[1], np.float32)]
-    return own[0]
+    return np.asarray(own[0])
 
 
 def ratios_of_rounds(info: Sequence[dict[str, np.ndarray]]) -> np.ndarray:
