@@ -189,11 +189,8 @@ def telling(root: Element) -> Finding:
     if mean is None:
         return Finding(question, UNKNOWN, "This was not tried.", limits)
     lost = one["lost"].number
-    if (
-        lost is None
-    ):  # shuffled columns cannot be told: the way to a classifier that is always right stands in for theirs
-        lost = (mean - 0.5) / 0.5
-    grade = at_most(lost, LOST)
+    # Where shuffled columns cannot be told, the way to a classifier that is always right stands in for theirs.
+    grade = at_most((mean - 0.5) / 0.5 if lost is None else lost, LOST)
     answer = {GOOD: "Hardly.", PARTIAL: "Often.", POOR: "Easily."}[grade]
     told = Markup("{} Its AUROC is {} (0.5: cannot tell); real rows {}, no dependence {}.").format(
         answer, *_beside(one)
