@@ -105,11 +105,13 @@ def test_peers_get_public_facts_and_their_rows_come_back_in_the_schemas_terms(tm
         {"who": [1, 2, 3], "n": [3, None, 9], "x": [0.1, 0.2, 0.3], "c": [1, None, 2], "b": [True, False, True]}
     )
     columns, given = peers.public_columns(schema, frame.astype({"c": "Int64"}))
-    assert columns["n"] == {"lower": 0.0, "upper": 9.0} and columns["c"] == {"categories": ["1", "2", "missing"]}
-    assert given["c"].tolist() == ["1", "missing", "2"] and given["n"].tolist() == [3.0, 0.0, 9.0]
+    step = 9.0 / (peers.BINS - 1)  # a missing number has a bin of its own below the others
+    assert columns["n"] == {"lower": -step, "upper": 9.0} and columns["x"] == {"lower": 0.0, "upper": 1.0}
+    assert columns["c"] == {"categories": ["1", "2", "missing"]}
+    assert given["c"].tolist() == ["1", "missing", "2"] and given["n"].tolist() == [3.0, -0.5 * step, 9.0]
     given.assign(n=[3.4, 12, -1]).to_csv(tmp_path / "rows.csv", index=False)
     back = peers.read_rows(tmp_path / "rows.csv", Split(frame, frame, schema))
-    assert back["n"].tolist() == [3, 9, 0] and back["b"].tolist() == [True, False, True]
+    assert back["n"].tolist() == [3, 9, None] and back["b"].tolist() == [True, False, True]
     assert back["c"].tolist()[0] == 1 and back["c"].isna().tolist() == [False, True, False]
 
 

@@ -102,6 +102,13 @@ def test_floor_and_loss_by_hand(mean, bootstrap, held_out, independent, floor, l
     assert found.floor == floor and found.lost == (None if lost is None else pytest.approx(lost))
 
 
+@pytest.mark.parametrize(("independent", "lost"), [(0.495, None), (0.54, None), (0.7, 2.0)])
+def test_shuffled_columns_that_cannot_be_told_are_no_measure(independent, lost):
+    known = {"bootstrap": 0.44, "held_out": 0.5, "independent": independent}
+    found = Measure.of("told-apart", Summary.of([0.9], False), 0.5, None, **known).lost
+    assert found == (None if lost is None else pytest.approx(lost))
+
+
 def test_loss_where_more_is_better():
     known = {"bootstrap": 900.0, "held_out": None, "independent": 700.0}
     assert Measure.of("k-marginal", Summary.of([850.0]), 1000.0, None, **known).lost == pytest.approx(0.25)

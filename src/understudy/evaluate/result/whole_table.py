@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from understudy.evaluate.result.summary import Matrix, Summary
 
+LEAST_WAY = {"told-apart": 0.05}  # an AUROC of shuffled columns that chance may show in a few hundred rows
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
@@ -40,17 +42,18 @@ class Measure:
             independent=independent,
             uniform=uniform,
             floor=floor,
-            lost=_lost(value.mean, perfect, floor, independent if uniform is None else uniform),
+            lost=_lost(value, perfect, floor, independent if uniform is None else uniform, LEAST_WAY.get(name, 0.0)),
         )
 
 
-def _lost(mean: float | None, perfect: float, floor: float | None, worst: float | None) -> float | None:
-    if mean is None or floor is None or worst is None:
+def _lost(value: Summary, perfect: float, floor: float | None, worst: float | None, least: float) -> float | None:
+    if value.mean is None or floor is None or worst is None:
         return None
-    span = worst - floor
-    # Where no dependence is nearly as good as real rows, its distance from them is mostly chance.
-    hardly = (span <= 0) is (worst > perfect) or abs(span) <= 0.5 * abs(floor - perfect)
-    return None if hardly else (mean - floor) / span
+    way = floor - worst if value.higher_is_better else worst - floor
+    # Where no dependence is nearly as good as real rows, or better, its distance from them is mostly chance.
+    if way <= max(least, 0.5 * abs(floor - perfect)):
+        return None
+    return (floor - value.mean if value.higher_is_better else value.mean - floor) / way
 
 
 @dataclass(frozen=True, kw_only=True)
