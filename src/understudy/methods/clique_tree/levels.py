@@ -16,7 +16,8 @@ import numpy as np
 from understudy.measure.cells import Grouping, Node, single_values
 from understudy.methods.clique_tree.tree import Link
 
-# Set on NIST Massachusetts at (1, 1e-5), two fits: error of strong associations 0.112 without, 0.107 with it.
+# The first that was tried. It gains little: NIST Massachusetts at (1, 1e-5), three fits with the same noise, strong associations
+# are off by 0.1115 with it and 0.1135 without, two-way distances by 0.0600 and 0.0602.
 DENSER = 4.0  # times the rows per value beside it
 LADDER = (4, 8, 16, 32, 64, 128, 256)  # cells of a column at each level; twice as many halve what is lost inside a cell
 
