@@ -127,7 +127,7 @@ def cut(
                 estimate(drafts[k], parts[own], noise, rows),
                 noise,
                 intervals,
-                looks[own].spikes if name == CELLS[-1] else NONE,
+                looks[own].into if name == CELLS[-1] else NONE,
             )
             for own, k in enumerate(first)
         ]

@@ -7,9 +7,11 @@ evenly. So beside the cells of both cuts, in the same answers, columns are looke
     second look    the cells that stand out in the first, each in as many parts as there is room for
 
 More cells cost nothing but time, as a row falls into one of them. A cell stands out if it holds more than the median of the
-eight nearest ones by `STANDS_OUT` deviations of noise and chance: a smooth distribution does not, however steep or narrow it
-is, and of 4,096 empty cells one does. Where c cells stand out two looks tell 4,096 x 16,384 / c places apart: a millionth of the
-range for 64 of them. What stands out in the second look, or is a single value in the first, becomes a cell of its own.
+eight nearest ones by so many deviations of noise and chance that of all empty cells in the first look one does, and in the
+second a hundredth of one for each that is looked into: of empty values a hundredth of one is found in a column. A smooth
+distribution does not stand out, however steep it is. Where c cells stand out two looks tell 4,096 x 16,384 / c places apart: a
+millionth of the range for 64 of them. What stands out in both becomes a cell of its own, unless it holds a whole cell of the cuts
+themselves: where bounds are far wider than all values, a whole column stands out.
 
 **Price.** Looks are tables of the same question (`understudy.questions.counts`, budgets), so its price is what it was; the
 noise on the cells of both cuts grows by sqrt(1 + `SHARE`). Where not even a value of a tenth of the rows would stand out from
@@ -20,6 +22,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from understudy.measure.cells import (
     FEWEST,
@@ -37,9 +40,9 @@ from understudy.measure.cells import (
 
 LOOKS = 1 << 12  # cells of a look at one column, or at columns that are cut together
 ALL_LOOKS = 1 << 15  # of all looks: 20 microseconds each, for its noise
-ALL_COLUMNS = (
-    1 << 20
-)  # of all columns: every worker holds their edges and exact counts, in the second look 32 MB of each
+# Of all columns: every worker holds their edges and exact counts, in the second look 32 MB of each.
+ALL_COLUMNS = 1 << 20
+SURE = 0.01  # empty cells that stand out in what the second look is taken into, on average
 # Of 0.25, 0.5 and 1 none did better than the others on Adult (`independent`, six fits at epsilon 1) or on made-up columns.
 SHARE = 0.5  # of the squared privacy loss that a look has, where the cells of a column have 1
 CLOSER = 4  # times as many cells may the second look have, where so many are needed
@@ -71,16 +74,11 @@ NONE = Spikes(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 class Look(NamedTuple):
-    """A column through narrow cells: `into` these something is looked for, `found` are single values already."""
+    """A column through narrow cells: `into` these something is looked for; after the last look they are what was found."""
 
     node: Node | None  # None: there is nothing to look into
     into: Spikes
-    found: Spikes = NONE
-
-    @property
-    def spikes(self) -> Spikes:
-        """After the last look: all that stood out."""
-        return self.found.joined(self.into)
+    chance: float = 1.0  # empty cells that stand out in each of `into`, on average
 
 
 NOWHERE = Look(None, NONE)
@@ -107,33 +105,30 @@ def narrowed(node: Node, edges: np.ndarray) -> Node:
 
 
 def closer(look: Look, counts: np.ndarray, noise: float) -> Look:
-    """The next look at a column: into the cells that stand out in this one and are wider than a value."""
+    """The next look at a column: into the cells that stand out in this one."""
     assert look.node is not None
-    out = standing_out(look.node, look.into, counts, noise)
-    wide = np.asarray(
-        [not single_values(np.asarray(ends), look.node.step)[0] for ends in zip(out.low, out.high, strict=True)], bool
-    )
-    found, into = look.found.joined(out.of(~wide)), out.of(wide)
-    if not wide.any():
-        return Look(None, NONE, found)
-    room, finest = CLOSER * look.node.size // int(wide.sum()), max(look.node.step, FINEST)
+    into = standing_out(look, counts, noise)
+    if not len(into.low):
+        return NOWHERE
+    room, finest = CLOSER * look.node.size // len(into.low), max(look.node.step, FINEST)
     fine = [
         np.linspace(low, high, int(np.clip(np.rint((high - low) / finest), 2, max(room, 2))) + 1)
         for low, high in zip(into.low, into.high, strict=True)
     ]
-    return Look(narrowed(look.node, np.concatenate(fine)), into, found)
+    return Look(narrowed(look.node, np.concatenate(fine)), into, SURE)
 
 
-def standing_out(node: Node, into: Spikes, counts: np.ndarray, noise: float) -> Spikes:
+def standing_out(look: Look, counts: np.ndarray, noise: float) -> Spikes:
     """Cells that hold more rows than those around them, beyond noise and chance."""
-    assert node.edges is not None
-    own, known, found = counts[node.gap :], atoms_among(node), NONE
-    middle = 0.5 * (node.edges[1:] + node.edges[:-1])
-    for low, high in zip(into.low, into.high, strict=True):
+    assert look.node is not None and look.node.edges is not None
+    edges, own, known, found = look.node.edges, counts[look.node.gap :], atoms_among(look.node), NONE
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    for low, high in zip(look.into.low, look.into.high, strict=True):
         at = np.flatnonzero((middle > low) & (middle < high) & ~known)
         excess = own[at] - around(own[at])
-        far = at[excess > STANDS_OUT * np.sqrt(noise**2 + np.maximum(own[at], 0.0))]
-        found = found.joined(Spikes(node.edges[far], node.edges[far + 1], excess[np.isin(at, far)]))
+        enough = ndtri(1.0 - min(look.chance / max(len(at), 2), 0.5))
+        far = excess > enough * np.sqrt(noise**2 + np.maximum(own[at], 0.0))
+        found = found.joined(Spikes(edges[at[far]], edges[at[far] + 1], excess[far]))
     return found
 
 
@@ -165,6 +160,7 @@ def recut_around(
     counts less the spikes, stands out from its noise.
     """
     assert node.edges is not None
+    spikes = spikes.of(narrow_ones(node, spikes))
     if not len(spikes.low):
         return recut(node, mass, intervals)
     own, before, middle = np.array(mass[node.gap :]), node.edges, 0.5 * (spikes.low + spikes.high)
@@ -179,6 +175,14 @@ def recut_around(
     share = np.diff(np.interp(edges, before, spread)) * (left if expected else 0.0)
     np.add.at(share, cell_of(edges, middle), spikes.rows)
     return with_edges(node, edges, share / share.sum())
+
+
+def narrow_ones(node: Node, spikes: Spikes) -> np.ndarray:
+    """Which spikes are single values, or hold no whole cell of the column."""
+    assert node.edges is not None
+    single = [single_values(np.asarray(ends), node.step)[0] for ends in zip(spikes.low, spikes.high, strict=True)]
+    cuts = np.searchsorted(node.edges, spikes.high) - np.searchsorted(node.edges, spikes.low, side="right")
+    return np.asarray(single, bool) | (cuts < 2)
 
 
 def cell_of(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
