@@ -63,6 +63,11 @@ def estimated(tables: Iterable[Released]) -> bool:
     return bool(found) and not any(len(table.nodes) == 1 or table.cells for table in found)
 
 
+def without_counts(tables: Iterable[Released]) -> bool:
+    """Whether pairs of columns are known by products of scores: such a table counts nothing and is not fitted."""
+    return any(not table.fitted and not table.cells for table in tables)
+
+
 def covers(tables: Iterable[Released], columns: Iterable[str]) -> bool:
     """Whether some table counts all of these columns together, so that nothing about them rests on the model."""
     wanted = frozenset(columns)

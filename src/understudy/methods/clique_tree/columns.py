@@ -92,3 +92,9 @@ def level_map(columns: Columns, keys: list[tuple[int, int | None]]) -> tuple[Ste
         joined(*(columns.step(*key) for key in keys)),
         tuple(sizes[n] if level is None else columns.levels[n][level].cells for n, level in keys),
     )
+
+
+def averaged(a: np.ndarray, noise_a: float, b: np.ndarray, noise_b: float) -> tuple[np.ndarray, float]:
+    """Two releases of the same counts, averaged by their precision."""
+    first, second = max(noise_a, 1e-3) ** -2, noise_b**-2
+    return (first * a + second * b) / (first + second), (first + second) ** -0.5

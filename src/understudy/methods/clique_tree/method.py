@@ -17,6 +17,9 @@ plan says so.
 **Few rows.** Where the released number of rows says that counts of pairs would be noise, the same answers ask for class means
 (`few_rows.py`).
 
+**Not enough rows for counts.** Where released distances say that counts of pairs would be wrong by more than what one number for
+every pair tells, the last answer asks for these numbers (`scores.py`, `correlations.py`).
+
 **People with several rows.** The rows of a unit share a weight of 1 in every answer, so that noise does not grow with the
 number of rows that a unit may have. Figures are then averages over people, not over rows.
 """
@@ -35,13 +38,15 @@ from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping, estimate, learned_columns
 from understudy.measure.one_way import announce_one_way
 from understudy.methods.clique_tree.assemble import assemble
-from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, level_map
+from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, averaged, level_map
+from understudy.methods.clique_tree.correlations import arranged, by_themselves, kept_products, pairs_of, products_pay
 from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.few_rows import ask_again, ask_classes, enough_rows, kept_classes
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
 from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
 from understudy.methods.clique_tree.pairs import DISTANCES, LEVELS, ask_pairs
+from understudy.methods.clique_tree.scores import ask_products
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree as Tree
@@ -141,9 +146,7 @@ class CliqueTree(Estimator):
             beliefs = tree.run([])
             network = assemble(tree, beliefs, layout, [], [], targets_of(tree, beliefs, []))
             return Opening(CliqueTreeGenerator.of(network, codec), network)
-        columns = ask_columns(
-            curator, codec, counts, plan, noise[COUNTS] * math.sqrt(2.0 * learned_columns(codec.schema))
-        )
+        columns = self.ask_columns(curator, codec, counts, plan)
         enough = enough_rows(len(columns.nodes), noise[COUNTS], columns.class_weight)
         if columns.classes > 1 and columns.rows < enough:
             return self.by_class(curator, codec, columns, noise)
@@ -159,6 +162,8 @@ class CliqueTree(Estimator):
             weights, focus = self.weights(columns, codec.schema.label)
             pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights, focus)
             selection.run(pairs)
+            if products_pay(columns, pairs, selection.total, noise[COUNTS], self.score_weights(columns, codec.schema)):
+                return self.by_products(curator, codec, columns, noise)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
@@ -168,6 +173,11 @@ class CliqueTree(Estimator):
         )
         return self.opening_of(codec, columns, layout, inside, beside, kept)
 
+    def ask_columns(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Columns:
+        """What is asked before anything about pairs."""
+        pair_noise = plan.parameters["noise"][COUNTS] * math.sqrt(2.0 * learned_columns(codec.schema))
+        return ask_columns(curator, codec, counts, plan, pair_noise)
+
     def by_class(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
         """The model of a table with few rows: columns that depend on the class (`few_rows.py`)."""
         again = {DISTANCES: range(1, len(columns.levels)), LEVELS: [0]}
@@ -176,6 +186,22 @@ class CliqueTree(Estimator):
         layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
         kept = kept_classes(codec, columns, measured, noise[COUNTS])
         return self.opening_of(codec, columns, layout, measured, [], kept)
+
+    def by_products(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
+        """The model of a table with too few rows to count pairs (`scores.py`, `correlations.py`)."""
+        weights = self.score_weights(columns, codec.schema)
+        columns, products = ask_products(curator, columns, COUNTS, noise[COUNTS], weights)
+        layout = Layout(columns.levels, [(one.number, one.level) for one in products.scores.each])
+        alone = by_themselves(columns, layout, products.scores)
+        inside, beside = arranged(layout, pairs_of(columns, products), self.model_cells)
+        kept = kept_products(codec, columns, layout, products, alone)
+        return self.opening_of(codec, columns, layout, [*alone, *inside], beside, kept)
+
+    def score_weights(self, columns: Columns, schema: Schema) -> dict[int, float]:
+        """The column that counts more than others, in products of scores: its pairs have `focus_weight` times the budget."""
+        names = [schema.label, *columns.names[1:]]
+        wanted = schema.label if self.focus is None else self.focus
+        return {names.index(wanted): math.sqrt(self.focus_weight)} if wanted is not None and wanted in names else {}
 
     def opening_of(
         self,
@@ -259,12 +285,6 @@ def ask_counts(
         masses[number] = both if number == 0 else estimate(columns.nodes[number - 1], both, spread, columns.rows)
         measured.append(of_column(layout, number, both, masses[number], spread))
     return columns._replace(masses=masses), measured, tables
-
-
-def averaged(a: np.ndarray, noise_a: float, b: np.ndarray, noise_b: float) -> tuple[np.ndarray, float]:
-    """Two releases of the same counts, averaged by their precision."""
-    first, second = max(noise_a, 1e-3) ** -2, noise_b**-2
-    return (first * a + second * b) / (first + second), (first + second) ** -0.5
 
 
 def of_column(layout: Layout, number: int, counts: np.ndarray, mass: np.ndarray, noise: float) -> Measured:

@@ -18,6 +18,7 @@ pair chosen earlier may be taken again at a finer level. Candidates that would t
 counted beside it when no other one is left among the best: rows are fitted to them afterwards (`refine.py`).
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -136,6 +137,16 @@ class Selection:
         items = self.items()
         total, inside = sum(item.price for item in items), len(items) - len(self.beside)
         return [Chosen(item.keys, item.price / total, number >= inside) for number, item in enumerate(items)]
+
+    @property
+    def total(self) -> float:
+        """Forecast error of all columns and pairs in rows, counted or not, each alike."""
+        items = self.items()
+        prices = np.asarray([item.price for item in items])
+        errors = at(np.asarray([self.forecast(item) for item in items]), np.sqrt(prices.sum() / prices))
+        # A pair that is counted twice is as good as it is beside the tree, where it is finer.
+        held = {item.nodes: error + item.lost for item, error in zip(items, errors.tolist(), strict=True)}
+        return math.fsum(held.values()) + math.fsum(self.residual(pair) for pair in self.distances if pair not in held)
 
     def gains(self, candidates: list[Candidate]) -> np.ndarray:
         """Fall of the forecast total error per price, if each candidate were counted besides (or instead of its coarser self)."""
