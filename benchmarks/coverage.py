@@ -7,8 +7,8 @@ A population is a table (Adult, the NIST excerpt of Massachusetts) or a formula 
 all of it. A repeat draws `ROWS` rows from it with replacement, fits a method with noise from the operating system, draws 20
 copies and asks the questions of the population; the truth is in the interval or not. Beside it: one synthetic table taken as
 real rows (naive), and the widths of both over those of the real rows. Logistic coefficients and differences go through
-`understudy.infer.run`. A fourth population, `--populations breast-cancer`, is for tables with few rows (400 are drawn), of which
-`clique-tree` asks other questions.
+`understudy.infer.run`. Two more are for tables of which `clique-tree` asks other questions: `--populations breast-cancer` has few
+rows (400 are drawn), `--populations items` too few to count pairs of its columns (2,000).
 
 Repeats are appended to the file one by one, in turns over populations and epsilons; the next run goes on where it stopped.
 """
@@ -66,6 +66,19 @@ def simulated(_: str | None) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "hours": hours, "sex": sex, "town": town, "ill": ill})
 
 
+def items(_: str | None) -> pd.DataFrame:
+    """Fourteen answers from 1 to 5 that follow two moods, sex and age, and whether somebody left: 400,000 people."""
+    random, rows = np.random.default_rng(2027), 400_000
+    age, female = random.integers(18, 80, rows), random.random(rows) < 0.55
+    mood = random.normal(0, 1, (rows, 2)) + np.stack([(age - 49) / 60, 0.4 * female], axis=1)
+    found = {}
+    for number in range(14):
+        latent = (0.5 + 0.03 * number) * mood[:, number % 2] + random.normal(0, 1, rows)
+        found[f"q{number}"] = np.searchsorted([-1.2, -0.4, 0.4, 1.2], latent) + 1
+    left = random.random(rows) < 1 / (1 + np.exp(1.0 + 0.8 * mood[:, 0]))
+    return pd.DataFrame(found | {"age": age, "sex": np.where(female, "f", "m"), "left": np.where(left, "yes", "no")})
+
+
 def adult(folder: str | None) -> pd.DataFrame:
     names = [column.name for column in ADULT.columns]
     return pd.read_parquet(Path(folder or ".") / "adult.parquet", columns=names).astype({"age": int})
@@ -111,6 +124,15 @@ NIST = Schema(
     label="DEYE",
 )
 BREAST_CANCER = Schema.load(Path(__file__).parent / "schemas" / "breast_cancer.yaml")
+ITEMS = Schema(
+    columns=(
+        *(Column(name=f"q{number}", kind="integer", lower=1, upper=5) for number in range(14)),
+        Column(name="age", kind="integer", lower=18, upper=79),
+        category("sex", "f", "m"),
+        category("left", "no", "yes"),
+    ),
+    label="left",
+)
 LARGE = ("simulated", "adult", "nist")
 POPULATIONS = {
     "simulated": Population(
@@ -197,6 +219,19 @@ POPULATIONS = {
         ("target", 0),
         ("mean symmetry", "texture error"),
         400,
+    ),
+    "items": Population(
+        ITEMS,
+        items,
+        (
+            *("mean(q0)", "mean(q5)", "mean(q13)", "mean(age)", "median(age)", "quantile(age, 0.9)", "share(q3 = 5)"),
+            *("share(sex = m)", "share(left = yes)", "mean(q12) by left", "mean(q13) by sex", "share(sex = m) by left"),
+            *("mean(age) where q12 > 3", "share(left = yes) where q0 = 1"),
+        ),
+        ("mean(q12) by left", "mean(q13) by sex", "mean(age) by left"),
+        ("left", "yes"),
+        ("q0", "q12", "age", "sex"),
+        2000,
     ),
 }
 

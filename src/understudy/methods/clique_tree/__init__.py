@@ -5,6 +5,8 @@
     pair distances        how far all pairs are from independent columns: one noisy vector
     pair levels           what coarser cells would lose of the farthest pairs: another
     clique counts         noisy counts of every column and of the chosen pairs, each with its part of the budget: one answer
+    or, where that says   columns again and one product of scores for every pair: one answer
+    that counts are noise
     with few rows         columns again and class means, in the answers of pairs and counts
     then                  the model of largest entropy that fits all counts, on a clique tree; rows drawn with little chance,
                           and exchanged so that they fit the pairs that the tree has no room for
@@ -19,7 +21,9 @@ Read in this order:
     pairs.py        what is asked about pairs before any is counted
     forecast.py     what noisy counts will be worth
     select.py       which pairs, at which level, with which budget
-    few_rows.py     what is asked instead where pairs would be noise
+    scores.py       what is asked instead where counts of pairs would be noise: one number for every pair
+    correlations.py what these numbers say, and when they are asked for
+    few_rows.py     what is asked of still fewer rows with a label: class means
     tree.py         marginals of the model
     sparse.py       cells that are empty
     descent.py      its fit to the released counts

@@ -128,14 +128,18 @@ class CliqueTree(Estimator):
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
-        """From how many rows on pairs of columns are counted, where there is a label."""
+        """What is asked instead of counts of pairs where rows are few."""
         columns = learned_columns(schema)
-        if schema.label_kind not in ("binary", "multiclass") or DISTANCES not in noise or columns == 0:
+        if DISTANCES not in noise or columns == 0:
             return []
+        instead = "where the released distances say that counts of pairs would tell less, one number is asked for every pair of columns"
+        if schema.label_kind not in ("binary", "multiclass"):
+            return [instead]
         needed = math.ceil(enough_rows(columns, noise[COUNTS]))
         return [
             f"below about {needed:,} rows (released, not read; more where a class is rare) pairs of columns drown in noise: then "
-            "columns and class means are asked for"
+            "columns and class means are asked for",
+            instead,
         ]
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
