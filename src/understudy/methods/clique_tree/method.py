@@ -132,7 +132,9 @@ class CliqueTree(Estimator):
         columns = learned_columns(schema)
         if DISTANCES not in noise or columns == 0:
             return []
-        instead = "where the released distances say that counts of pairs would tell less, one number is asked for every pair of columns"
+        instead = (
+            "where released distances say that counts of pairs tell less, one number is asked for every pair of columns"
+        )
         if schema.label_kind not in ("binary", "multiclass"):
             return [instead]
         needed = math.ceil(enough_rows(columns, noise[COUNTS]))
