@@ -91,7 +91,7 @@ def pairs_of(columns: Columns, products: Products) -> list[Pair]:
     """Pairs whose products stand out, the most telling first."""
     scores, each = products.scores, products.scores.each
     found, noise = np.zeros((2, len(scores.owner), len(scores.owner)))
-    found[scores.left, scores.right] = shrink(products.means, products.deviation)
+    found[scores.left, scores.right] = shrunk(products)
     noise[scores.left, scores.right] = STANDS_OUT * products.deviation
     first = np.r_[np.searchsorted(scores.owner, np.arange(len(each))), len(scores.owner)]
     blocks = {
@@ -110,6 +110,16 @@ def pairs_of(columns: Columns, products: Products) -> list[Pair]:
         told = columns.rows * float(rel_entr(table, alone).sum())
         made.append(Pair((each[a].number, each[b].number), columns.rows * table, told))
     return sorted(made, key=lambda one: -one.told)
+
+
+def shrunk(products: Products) -> np.ndarray:
+    """Products without what may be noise: those with the column that matters by what they show among themselves, as whoever
+    declares a label says that columns tell something about it, and all others together."""
+    weight, means = products.scores.weight, np.zeros_like(products.means)
+    matters = weight[products.scores.left] * weight[products.scores.right] > 1.0
+    for own in (matters, ~matters):
+        means[own] = shrink(products.means[own], products.deviation[own])
+    return means
 
 
 def of_largest_entropy(
