@@ -65,7 +65,8 @@ def load(name: str) -> tuple[pd.DataFrame, Schema]:
     columns = []
     for column in rows.columns:
         values = rows[column].dropna()
-        missing, numbers = len(values) < len(rows), values.nunique() > 2 and values.dtype.kind in "if"
+        missing = len(values) < len(rows)
+        numbers = values.nunique() > 2 and values.dtype.kind in "if" and column != TABLES[name]
         if not numbers:
             kept = rows[column].notna()
             rows[column] = rows[column].astype(object).where(~kept, rows[column].astype(str))
