@@ -34,7 +34,10 @@ COLUMNS = 0.45  # of the squared norm
 MOST_CELLS = 8  # of a column in the model
 ROOM = 1.1  # R over the root of the expected squared norm of all scores
 RARE = 0.3  # least deviation that a category is divided by: scores of rare ones are smaller, so that their rows are not cut
-SEEN = 0.05  # of the rows: categories, codes and missing values that fewer have have no score of their own
+SEEN, FLAGGED = (
+    0.05,
+    3.0,
+)  # of the rows, and deviations of noise: missing numbers and codes that fewer have have no score
 MOST_PRODUCTS = 20_000  # so that a row's vector stays small
 LENGTHS = np.r_[0.0, np.geomspace(1.0, 8.0, 64)]  # of a row's scores over R, between which f is the same
 NORMAL = ndtri((np.arange(32) + 0.5) / 32)
@@ -54,17 +57,20 @@ def scored(columns: Columns, number: int, weight: float) -> Scored:
     level = max(k for k, own in enumerate(columns.levels[number]) if k == 0 or own.cells <= MOST_CELLS)
     share = columns.shares(number, level)
     node = columns.nodes[number - 1] if number else None
+    hidden = columns.noise[number] / columns.rows
     if node is None or not node.ordered:
-        return Scored(number, level, np.stack([indicator(share, cell) for cell in told_by(share)], axis=1), weight)
-    flags = [indicator(share, cell) for cell in range(node.gap) if share[cell] > SEEN]
+        return Scored(
+            number, level, np.stack([indicator(share, cell) for cell in told_by(share, hidden)], axis=1), weight
+        )
+    flags = [indicator(share, cell) for cell in range(node.gap) if share[cell] > max(SEEN, FLAGGED * hidden)]
     numbers = np.r_[np.zeros(node.gap), normal_scores(share[node.gap :])]
     return Scored(number, level, np.stack([numbers, *flags], axis=1), weight)
 
 
-def told_by(share: np.ndarray) -> list[int]:
-    """Cells of categories that have a score: those that many rows are in, and one of two if these are nearly all."""
-    common = [cell for cell in range(len(share)) if share[cell] > SEEN] or [int(np.argmax(share))]
-    return common[1:] if len(common) == 2 and share[common].sum() > 1.0 - SEEN else common
+def told_by(share: np.ndarray, hidden: float) -> list[int]:
+    """Cells of categories that have a score: all that hold more than noise does, and one of two."""
+    some = [cell for cell in range(len(share)) if share[cell] > hidden] or [int(np.argmax(share))]
+    return some[1:] if len(some) == 2 else some
 
 
 def normal_scores(share: np.ndarray) -> np.ndarray:
