@@ -11,8 +11,8 @@ All columns and all products are coordinates of one vector per row (`understudy.
 
 with e_n the outcome of column n, and f <= min(1, R / |phi(x)|). As sum_{a<b} phi_a^2 phi_b^2 <= |phi|^4 / 2, the products of
 a row have a norm of at most R^2 / sqrt(2). With w^2 d = `COLUMNS` and v^2 R^4 / 2 = 1 - `COLUMNS` the vector is no longer
-than 1: what the wall clips, whatever it is given, is nothing. R follows from released marginals. What f takes off a product is
-put back on average (`Scores.kept`).
+than 1, and the wall has nothing to clip unless |phi(x)| > 8 R, where f ends. R follows from released marginals. What f takes
+off a product is put back on average, as far as scores are independent (`Scores.kept`).
 """
 
 import math
@@ -33,7 +33,7 @@ from understudy.recipe import Curator
 COLUMNS = 0.45  # of the squared norm
 MOST_CELLS = 8  # of a column in the model
 ROOM = 1.1  # R over the root of the expected squared norm of all scores
-RARE = 0.3  # least deviation that a category is divided by: scores of rare ones are smaller, so that their rows are not cut
+RARE = 0.3  # least deviation that is divided by: scores of rare values are smaller, so that their rows are not cut
 SEEN = 0.05  # of the rows: a missing value or code that fewer have has no score of its own
 MOST_PRODUCTS = 20_000  # so that a row's vector stays small
 LENGTHS = np.r_[0.0, np.geomspace(1.0, 8.0, 64)]  # of a row's scores over R, between which f is the same
@@ -63,11 +63,12 @@ def scored(columns: Columns, number: int, weight: float) -> Scored:
 
 
 def normal_scores(share: np.ndarray) -> np.ndarray:
-    """Phi^-1 of the middle of every cell, with mean 0 and variance 1 over the rows that have a number."""
+    """Phi^-1 of the middle of every cell, with mean 0 and variance 1 over the rows that have a number; less where nearly all rows
+    have the same one."""
     own = np.maximum(share, 1e-9) / np.maximum(share, 1e-9).sum()
     place = ndtri(np.cumsum(own) - 0.5 * own)
     place -= own @ place
-    return np.asarray(place / max(math.sqrt(own @ place**2), 1e-6))
+    return np.asarray(place / max(math.sqrt(own @ place**2), RARE))
 
 
 def indicator(share: np.ndarray, cell: int) -> np.ndarray:
@@ -96,7 +97,7 @@ class Scores:
             np.concatenate([p @ (one.weight * one.cells) ** power for p, one in zip(shares, self.each, strict=True)])
             for power in (2, 4)
         )
-        self.radius = ROOM * math.sqrt(float(self.square.sum()))
+        self.radius = ROOM * math.sqrt(max(float(self.square.sum()), 1e-6))  # 0 where no column has two values
 
     def some(self, places: np.ndarray) -> Step:
         """Map of a row to these scores, weighted."""
