@@ -57,7 +57,9 @@ def forecast(columns: Columns, scores: Scores, found: Pairs, sigma: float) -> fl
     """Error of all columns and pairs in rows, if products are asked for with noise `sigma`."""
     deviation = np.asarray([sigma * math.sqrt(len(scores.each) / COLUMNS)])
     total = sum(float(noise_errors(columns.alone(number), deviation)[0]) for number in columns.numbers)
-    noise = math.sqrt(2.0 / math.pi) * columns.rows * float(np.mean(sigma / scores.scale(columns.rows)))
+    noise = (
+        math.sqrt(2.0 / math.pi) * columns.rows * float(np.mean(sigma / (scores.scale(columns.rows) * scores.kept())))
+    )
     size = {one.number: typical(columns, one) for one in scores.each}
     level = {one.number: one.level for one in scores.each}
     for pair, far in found.distances.items():

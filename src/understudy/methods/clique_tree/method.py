@@ -205,9 +205,10 @@ class CliqueTree(Estimator):
 
     def score_weights(self, columns: Columns, schema: Schema) -> dict[int, float]:
         """The column that counts more than others, in products of scores: its pairs have `focus_weight` times the budget."""
-        names = [schema.label, *columns.names[1:]]
+        names = [schema.label, *columns.names[1:]]  # a label that is a number is a column, too
         wanted = schema.label if self.focus is None else self.focus
-        return {names.index(wanted): math.sqrt(self.focus_weight)} if wanted is not None and wanted in names else {}
+        own = (number for number, name in enumerate(names) if name is not None and name == wanted)
+        return dict.fromkeys(own, math.sqrt(self.focus_weight))
 
     def opening_of(
         self,

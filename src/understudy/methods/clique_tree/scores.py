@@ -11,8 +11,8 @@ All columns and all products are coordinates of one vector per row (`understudy.
 
 with e_n the outcome of column n, and f <= min(1, R / |phi(x)|). As sum_{a<b} phi_a^2 phi_b^2 <= |phi|^4 / 2, the products of
 a row have a norm of at most R^2 / sqrt(2). With w^2 d = `COLUMNS` and v^2 R^4 / 2 = 1 - `COLUMNS` the vector is no longer
-than 1: what the wall clips, whatever it is given, is nothing. R follows from released marginals. What f takes off a product is
-put back on average (`Scores.kept`).
+than 1, and the wall has nothing to clip unless |phi(x)| > 8 R, where f ends. R follows from released marginals. What f takes
+off a product is put back on average (`Scores.kept`), by what the products themselves say about how rows are long.
 """
 
 import math
@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from understudy.measure.cells import estimate
+from understudy.measure.shrinkage import shrink
 from understudy.methods.clique_tree.columns import Columns, averaged
 from understudy.questions import Step, Sums
 from understudy.questions.row_maps import Entry, LengthCells, LookUp, OneHot, joined
@@ -33,13 +34,12 @@ from understudy.recipe import Curator
 COLUMNS = 0.45  # of the squared norm
 MOST_CELLS = 8  # of a column in the model
 ROOM = 1.1  # R over the root of the expected squared norm of all scores
-RARE = 0.3  # least deviation that a category is divided by: scores of rare ones are smaller, so that their rows are not cut
-SEEN, FLAGGED = (
-    0.05,
-    3.0,
-)  # of the rows, and deviations of noise: missing numbers and codes that fewer have have no score
+RARE = 0.3  # least deviation that is divided by: scores of rare values are smaller, so that their rows are not cut
+SEEN = 0.05  # of the rows: missing numbers and codes that fewer have have no score
+FLAGGED = 3.0  # deviations of noise: nor have those that fewer have
 MOST_PRODUCTS = 20_000  # so that a row's vector stays small
 LENGTHS = np.r_[0.0, np.geomspace(1.0, 8.0, 64)]  # of a row's scores over R, between which f is the same
+TURNS = 3  # in which products say what f took off them
 NORMAL = ndtri((np.arange(32) + 0.5) / 32)
 
 
@@ -74,11 +74,12 @@ def told_by(share: np.ndarray, hidden: float) -> list[int]:
 
 
 def normal_scores(share: np.ndarray) -> np.ndarray:
-    """Phi^-1 of the middle of every cell, with mean 0 and variance 1 over the rows that have a number."""
+    """Phi^-1 of the middle of every cell, with mean 0 and variance 1 over the rows that have a number; less where nearly all rows
+    have the same one."""
     own = np.maximum(share, 1e-9) / np.maximum(share, 1e-9).sum()
     place = ndtri(np.cumsum(own) - 0.5 * own)
     place -= own @ place
-    return np.asarray(place / max(math.sqrt(own @ place**2), 1e-6))
+    return np.asarray(place / max(math.sqrt(own @ place**2), RARE))
 
 
 def indicator(share: np.ndarray, cell: int) -> np.ndarray:
@@ -107,7 +108,7 @@ class Scores:
             np.concatenate([p @ (one.weight * one.cells) ** power for p, one in zip(shares, self.each, strict=True)])
             for power in (2, 4)
         )
-        self.radius = ROOM * math.sqrt(float(self.square.sum()))
+        self.radius = ROOM * math.sqrt(max(float(self.square.sum()), 1e-6))  # 0 where no column has two values
 
     def some(self, places: np.ndarray) -> Step:
         """Map of a row to these scores, weighted."""
@@ -120,22 +121,40 @@ class Scores:
         length = LengthCells(self.some(np.arange(len(self.owner))), LENGTHS, self.radius)
         return self.some(self.left) * self.some(self.right) * Entry(length, np.r_[1.0, LENGTHS[2:] ** -2.0][:, None])
 
-    @property
-    def kept(self) -> np.ndarray:
-        """What is left of every product: f^2 on average over rows whose two scores are large and whose others are as usual.
+    def kept(self, moments: np.ndarray | None = None, error: np.ndarray | float = 1.0) -> np.ndarray:
+        """What is left of every product: f^2 on average, weighted by the product.
 
-        Weighted by phi_a^2 phi_b^2 the squared length of independent scores has the mean V + s_a + s_b, with V = sum E[phi^2] and
-        s_a = E[phi_a^4] / E[phi_a^2] - E[phi_a^2]; it is taken to be normal.
+        `moments` are E[phi_a phi_b], 0 on the diagonal, as far as they are known, each with an `error`; none: independent scores.
+        The squared length is taken to be normal. Weighted by phi_a phi_b its mean is, for normal scores,
+
+            V + s_a + s_b + 2 k sum_j m_aj m_bj / m_ab,      s_a = E[phi_a^4] / E[phi_a^2] - E[phi_a^2],
+
+        V = sum E[phi^2], and its variance sum (E[phi^4] - E[phi^2]^2) + 2 k sum m_ij^2. For 1 / m_ab stands m_ab / (m_ab^2 +
+        error^2). There k is 1; scores of few values have shorter tails, k = sum s_a / 2 V: none where all are 1 or -1.
         """
+        known = np.zeros((len(self.owner),) * 2) if moments is None else moments
         longer = self.fourth / np.maximum(self.square, 1e-9) - self.square
-        spread = math.sqrt(max(float((self.fourth - self.square**2).sum()), 1e-9))
-        length = self.square.sum() + (longer[self.left] + longer[self.right])[:, None] + spread * NORMAL
-        return np.asarray(np.minimum(1.0, self.radius**2 / np.maximum(length, 1e-9)).mean(axis=1))
+        own = known[self.left, self.right]
+        tails = float(longer.sum()) / max(float(self.square.sum()), 1e-9)  # 2 k
+        together = tails * (known @ known)[self.left, self.right] * own / (own**2 + np.square(error))
+        spread = math.sqrt(max(float((self.fourth - self.square**2).sum() + tails * (known**2).sum()), 1e-9))
+        mean = float(self.square.sum()) + longer[self.left] + longer[self.right] + np.maximum(together, 0.0)
+        return np.asarray(
+            np.minimum(1.0, self.radius**2 / np.maximum(mean[:, None] + spread * NORMAL, 1e-9)).mean(axis=1)
+        )
 
     def scale(self, rows: float) -> np.ndarray:
-        """What a mean product of 1 adds up to in the vector, over so many rows."""
-        weight = self.weight[self.left] * self.weight[self.right]
-        return np.asarray(product_size(self.radius) * rows * self.kept * weight)
+        """What a mean product of 1 adds up to in the vector, over so many rows, if f takes nothing off it."""
+        return np.asarray(product_size(self.radius) * rows * self.weight[self.left] * self.weight[self.right])
+
+    def put_back(self, means: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Products, and the deviation of their noise, without what f took off them."""
+        kept, weight = self.kept(), self.weight[self.left] * self.weight[self.right]
+        for _ in range(TURNS):
+            moments = np.zeros((len(self.owner),) * 2)
+            moments[self.left, self.right] = weight * shrink(means / kept, deviation / kept)
+            kept = self.kept(moments + moments.T, weight * deviation / kept)
+        return means / kept, deviation / kept
 
 
 def product_size(radius: float) -> float:
@@ -172,4 +191,4 @@ def ask_products(
     ]
     scale = scores.scale(rows)
     again = columns._replace(rows=rows, counts=counts, noise=noise, masses=[counts[0], *masses])
-    return again, Products(scores, answer[at:] / scale, sigma / scale)
+    return again, Products(scores, *scores.put_back(answer[at:] / scale, sigma / scale))
