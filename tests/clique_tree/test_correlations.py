@@ -217,7 +217,8 @@ def survey(loading=0.7, rows=2000):
 
 def test_released_products_are_true_ones_and_noise_of_the_stated_deviation():
     """The sum of 66 squares over their variances is of a chi-square distribution; chance fails this twice in 10^7 times.
-    What f takes off and is put back strays by a sixth of a deviation here. Half the deviation would be seen (264 instead of 66), and products that are wrong by one and a half (214).
+    What f takes off and is put back strays by a sixth of a deviation here. Half the deviation would be seen (264 instead of 66),
+    and products that are wrong by one and a half (214).
     """
     found, rows = [], survey(0.3)
     ask = own.ask_products
