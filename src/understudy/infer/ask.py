@@ -11,7 +11,8 @@ the model.
 
 **Counted in cells.** A table counts a numeric column in a few cells, and within a cell the model takes all groups to be
 alike: the same formula, with the standard deviation within cells for s and rho = `WITHIN`. Quantiles allow for half the
-interval that they fall into.
+interval that they fall into. A condition (`age = 40`) most of whose rows share cells with others is not told by the counts at
+all: such an answer rests on the model like one that no table counts.
 
 **Hidden by shrinkage.** What noise hides `mean-embedding` takes to be alike in all groups, and so do its copies; the sum over a
 group may be off by 1.96 deviations of its noise. (Counts of other methods that noise makes negative become zero, which draws a
@@ -45,6 +46,8 @@ from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, wi
 from understudy.infer.run import MOST_ROWS, Found, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
 from understudy.seeds import rng
+
+HALF = 0.5  # of a condition's rows in cells that hold others, too: from there on counts do not tell it
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ def answer(
         raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
     covered = question.columns in ((), (model.schema.label,)) or covers(fitted_tables(model.released), question.columns)
     first, lines = drawn.frames[0], []
+    merged = merged_values(question, drawn) if covered else ()
+    covered = covered and not merged
     for name in groups:
         found = combine(
             [one[name][0] for one in each],
@@ -141,16 +146,30 @@ def answer(
         allowance = unknown(question, drawn, share, covered, found.estimate)
         if question.what == "count":
             allowance *= model.rows * share
-        lines.append(Line(name, possible(question, widened(found, allowance)), allowance, (found.low, found.high)))
-    return Answered(text, tuple(lines), covered, remarks(model, question, covered, set(each[0]) - set(groups)))
+        lines.append(
+            Line(name, possible(model, question, widened(found, allowance)), allowance, (found.low, found.high))
+        )
+    return Answered(text, tuple(lines), covered, remarks(model, question, covered, merged, set(each[0]) - set(groups)))
 
 
-def possible(question: Question, found: Combined) -> Combined:
-    """Of a share or a count: no less than nobody; of a share no more than everybody."""
+def merged_values(question: Question, drawn: Drawn) -> tuple[str, ...]:
+    """Conditions on numbers that the counts of several columns cannot tell: most of their rows share a cell with others."""
+    if len(question.columns) < 2:
+        return ()
+    asked = (one for one in (question.value, *question.where) if one is not None)
+    found = [one for one in asked if drawn.resolution.merged(question.columns, one) > HALF]
+    return tuple(f"{one.column} {one.sign} {one.value}" for one in found)
+
+
+def possible(model: Model, question: Question, found: Combined) -> Combined:
+    """Of a share or a count: no less than nobody; of a share no more than everybody. Of numbers: what the schema allows."""
+    least, most = 0.0, 1.0 if question.what == "share" else math.inf
     if question.what not in ("share", "count"):
-        return found
-    most = 1.0 if question.what == "share" else math.inf
-    low, middle, high = (min(max(one, 0.0), most) for one in (found.low, found.estimate, found.high))
+        column = model.resolved.column(str(question.column))
+        if column.kind not in ("integer", "continuous"):
+            return found
+        least, most = (float(bound) for bound in column.bounds)
+    low, middle, high = (min(max(one, least), most) for one in (found.low, found.estimate, found.high))
     return replace(found, low=low, estimate=middle, high=high)
 
 
@@ -193,10 +212,17 @@ def share_of(question: Question, rows: pd.DataFrame, group: str) -> float:
     return float(np.clip(kept.mean(), 1.0 / max(len(rows), 1), 1.0))
 
 
-def remarks(model: Model, question: Question, covered: bool, lost: set[str]) -> tuple[str, ...]:
+def remarks(
+    model: Model, question: Question, covered: bool, merged: tuple[str, ...], lost: set[str]
+) -> tuple[str, ...]:
     """What a reader of the numbers should know."""
     said = [too_short(model)] if too_short(model) else []
-    if not covered:
+    if merged:
+        said.append(
+            f"{', '.join(merged)}: counted together with the other columns only in cells that hold other values, too; the answer "
+            f"rests on the model there, and the interval allows for a correlation of {UNKNOWN:g} that it does not know"
+        )
+    elif not covered:
         said.append(rests_on_the_model(model, question.columns))
     if rows_of_a_person(model) > 1:
         said.append("several rows may be of one person; the interval takes the worst case")

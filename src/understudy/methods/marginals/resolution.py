@@ -5,13 +5,29 @@ that it is counted in together with others, and by how many rows a rare value's 
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
+import pandas as pd
 
 from understudy.artifact import Model
 from understudy.released import Part, Released, fitted_tables
 
 RARE = 4.0  # counts below so many standard deviations of their noise may be drawn towards other counts
+
+
+NEARLY_ALL = 0.9  # of a cell's rows: a condition that holds for so many tells the cell
+
+
+class Holds(Protocol):
+    """A condition on one column."""
+
+    @property
+    def column(self) -> str: ...
+
+    def holds(self, rows: pd.DataFrame) -> pd.Series:
+        """Row by row."""
+        ...
 
 
 class Resolution:
@@ -48,6 +64,21 @@ class Resolution:
         within = shares @ (middle**2 + span**2 / 12.0) - (shares @ middle) ** 2
         lower, upper = self.fitted.resolved.column(column).bounds
         return float(np.sqrt(max(mass @ within / max(mass.sum(), 1.0), 0.0))) * (upper - lower)
+
+    def merged(self, columns: tuple[str, ...], condition: "Holds") -> float:
+        """Of the rows that a condition on a number holds for, the share that was counted together with the other columns in cells
+        that are mostly of other rows or hold many of them: what tells them from these is not known."""
+        column = condition.column
+        if column not in self.nodes or self.fitted.resolved.column(column).kind not in ("integer", "continuous"):
+            return 0.0
+        lower, upper = self.fitted.resolved.column(column).bounds
+        base, span = self._intervals(column)
+        values = lower + (base + 0.5 * span) * (upper - lower)
+        if self.fitted.resolved.column(column).kind == "integer":
+            values = np.rint(values)
+        rows = self._in_cells(columns, column)
+        held, every = rows[:, condition.holds(pd.DataFrame({column: values})).to_numpy()].sum(axis=1), rows.sum(axis=1)
+        return float(held[held < NEARLY_ALL * every].sum() / max(float(held.sum()), 1e-9))
 
     def hidden(self, column: str, spread: float) -> float:
         """Nothing: what the cut-off at zero does to a group shows between the model and its copies (`infer.rules`, Bias)."""

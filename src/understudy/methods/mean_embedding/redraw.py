@@ -67,6 +67,10 @@ class MomentResolution:
         """Nothing: means per class are sums over rows, not over cells."""
         return 0.0
 
+    def merged(self, columns: tuple[str, ...], condition: object) -> float:
+        """None: scores of numbers are added up by class, not cells."""
+        return 0.0
+
     def shrunk(self, column: str, value: object, rows: float) -> float:
         """Nothing: the count of a value is only where class sums, which say more, are counted from."""
         return 0.0
