@@ -37,8 +37,9 @@ from understudy.schema import Codec
 # Schooling and Wages of `benchmarks.small_tables`, NIST Massachusetts, Adult, cardiovascular; the script is not kept).
 BENT = 0.35  # of a dependence that the score of a number does not show
 UNEVEN = 0.15  # and those of several categories beside it
-# On these tables and cut ones of Adult and cardiovascular, one to four fits each, products had nearer pairs where their forecast was
-# below 0.89 of the other's (bfi, Hdma, Wages), alike up to 0.94 (5,000 rows of eight columns of Adult), and farther ones above.
+# On these tables and cut ones of Adult and cardiovascular, one to four fits each, products had nearer pairs where their
+# forecast was below 0.89 of the other's (bfi, Hdma, Wages), alike up to 0.94 (5,000 rows of eight columns of Adult), and
+# farther ones above.
 AHEAD = 0.9
 STANDS_OUT = 1.0  # deviations: pairs all of whose products are smaller, after shrinkage, are taken to be independent
 TURNS, RAKES, LAST_RAKES = 60, 3, 50
