@@ -263,18 +263,20 @@ def show_tables(
     as_json: AsJson = False,
 ) -> None:
     """Write the tables of every suite again from its results file; nothing is run."""
-    from benchmarks import store, tables
+    from benchmarks import store, tables, whole_tables
     from benchmarks.cells import REAL
     from benchmarks.suites import SUITES
 
     written = []
     for suite in SUITES.values():
-        records = store.newest(store.read(results / f"{suite.name}.jsonl"))
+        file = results / f"{suite.name}.jsonl"
+        layout = whole_tables if suite.scoring == "whole-table" else tables
+        records = whole_tables.current(file) if layout is whole_tables else store.newest(store.read(file))
         known = [dict(one.options) for one in suite.variants]
         strange = known and any(r["method"] != REAL and dict(r["options"]) not in known for r in records)
-        # Whole tables mark what older code made; runs of variants that the suite no longer has keep the table they have.
-        if records and suite.scoring != "whole-table" and not strange:
-            text = tables.markdown(tables.build(suite, records), tables.FOOTNOTE)
+        # Runs of variants that the suite no longer has keep the table they have.
+        if records and not strange:
+            text = tables.markdown(layout.build(suite, records), layout.FOOTNOTE)
             write_atomically(results / f"{suite.name}.md", f"# {suite.title}\n\n{text}")
             written.append(suite.name)
     show({"suites": written}, lambda: f"wrote {len(written)} tables in {results}", as_json)

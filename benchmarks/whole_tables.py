@@ -27,12 +27,15 @@ Record = Mapping[str, Any]
 
 
 def current(file: Path) -> list[Record]:
-    """The last record of every place; a method whose code has changed since is called so."""
+    """The last record of every place; a method whose code has changed since is called so, and one with options by these."""
     found: dict[tuple[Any, ...], Record] = {}
     for record in sorted(store.latest(store.read(file)).values(), key=lambda one: one["finished"]):
         stale = record["code"] != (fingerprint(record["method"]) or record["code"])
-        named = {**record, "method": f"{record['method']} (older code)"} if stale else record
-        found[record["dataset"], record["method"], record["epsilon"], record["seed"]] = named
+        name = ", ".join([record["method"], *(f"{option}={value}" for option, value in record["options"].items())])
+        found[record["dataset"], name, record["epsilon"], record["seed"]] = {
+            **record,
+            "method": f"{name} (older code)" if stale else name,
+        }
     return list(found.values())
 
 

@@ -54,7 +54,7 @@ def record():
         train.sample(200, random_state=0), test, train=train.head(300), test=test.head(60), schema=schema,
         scoring="whole-table", classifiers=None, max_rows=100, seed=0, stable=None,
     )  # fmt: skip
-    cell = {"dataset": "adult", "method": "mst", "epsilon": 1.0, "seed": 0, "status": "ok", "fit_seconds": 2.0}
+    cell = {"dataset": "adult", "method": "mst", "epsilon": 1.0, "seed": 0, "options": {}, "status": "ok", "fit_seconds": 2.0}
     return cell | made
 
 
@@ -82,12 +82,14 @@ def test_results_of_older_code_are_called_so(tmp_path, record):
         base,
         base | {"cell": "2", "seed": 1, "code": "old"},
         base | {"cell": "3", "method": "dpmm mst", "code": "0.1"},
+        base | {"cell": "4", "options": {"focus": "PUMA"}},
     ):
         store.append(file, one)
     assert [(r["method"], r["seed"]) for r in whole_tables.current(file)] == [
         ("mst", 0),
         ("mst (older code)", 1),
         ("dpmm mst", 0),
+        ("mst, focus=PUMA", 0),  # beside the one without options, not in its place
     ]
 
 
