@@ -7,6 +7,7 @@ of two runs of the same cell (data set, method, options, budget, classifiers, se
     within the spread    it is not
     ... (one run)        there is no spread to say so
     not run (N min)      a data set and a method that are here, and no result; what one seed would take, by recorded seconds
+    no score             a run whose rows cannot be scored so, as all of them are of one class
     not ours             a figure of another implementation
 
 Tables with a figure for each classifier are told by their average and by how many classifiers are above.
@@ -121,7 +122,7 @@ def cells(paper: str, line: Line, printed: Sequence[Printed], records: Sequence[
         "-" if other_share else figure(values),
         kept(values, ceiling) if line.metric == "auroc" and line.method != REAL else "-",
         "-" if other_share else models_above(own, printed, line.metric),
-        verdict(line, published, values) or f"not run{estimate(line, records)}",
+        verdict(line, published, values) or why_not(own) or f"not run{estimate(line, records)}",
     )
 
 
@@ -133,6 +134,11 @@ def ours(paper: str, line: Line, records: Sequence[Record]) -> list[Record]:
         reference = next((name for name, private in NOISE_FREE.items() if private == line.method), "")
         return matching(line._replace(method=reference), options_of(paper, line.variant), records, any_budget=True)
     return matching(line, options_of(paper, line.variant), records)
+
+
+def why_not(own: Sequence[Record]) -> str:
+    """Why runs have no figure: models that saw one class tell nobody apart, and so rank nothing."""
+    return "no score: rows of one class" if own and all(record["metrics"].get("auroc") == 0.5 for record in own) else ""
 
 
 def estimate(line: Line, records: Sequence[Record]) -> str:

@@ -92,6 +92,15 @@ def test_what_was_not_run_has_its_time_beside_it(tmp_path):
     assert line(text, *CELL).endswith("| not run (about 6 min) |")
 
 
+def test_a_run_whose_rows_are_of_one_class_was_run(tmp_path):
+    """Feature and model rankings have no figure there, and that is not for want of running it."""
+    rows = {"dataset": "credit-card-fraud", "epsilon": 0.01}
+    cell = ("Credit", "pate-gan |", "ranking agreement", "| 0.01 |", "0.6909")
+    one_class, scored = page(tmp_path, methods=[record(0.5, **rows)]), page(tmp_path, methods=[record(0.6, 1, **rows)])
+    assert line(one_class, *cell).endswith("| no score: rows of one class |")
+    assert "not run" in line(scored, *cell), "the table's own metric was not taken"
+
+
 def test_the_page_in_the_repository_is_the_one_that_the_results_give(tmp_path):
     text = papers.write(tmp_path / "papers.md", ROOT / "benchmarks" / "results")
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == text
