@@ -54,7 +54,15 @@ def record():
         train.sample(200, random_state=0), test, train=train.head(300), test=test.head(60), schema=schema,
         scoring="whole-table", classifiers=None, max_rows=100, seed=0, stable=None,
     )  # fmt: skip
-    cell = {"dataset": "adult", "method": "mst", "epsilon": 1.0, "seed": 0, "options": {}, "status": "ok", "fit_seconds": 2.0}
+    cell = {
+        "dataset": "adult",
+        "method": "mst",
+        "epsilon": 1.0,
+        "seed": 0,
+        "options": {},
+        "status": "ok",
+        "fit_seconds": 2.0,
+    }
     return cell | made
 
 
