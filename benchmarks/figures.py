@@ -86,6 +86,7 @@ def _records(results: Path, stem: str) -> list[Record]:
 # -- G-PATE Table 3 --------------------------------------------------------------------------------------------------------
 def directions(records: Sequence[Record]) -> dict[str, str]:
     """Accuracy against projected dimensions at 4,000 teachers, and against teachers at 10 dimensions."""
+    records = [r for r in records if r["dataset"] == "mnist"]
     fits = [r for r in records if r["method"] != "real"]
     parts = {
         "dimensions": (_projected, "projection", [r for r in fits if _teachers(r) == BEST_TEACHERS]),
@@ -118,7 +119,7 @@ def directions(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _published(variant: str) -> dict[str, float]:
-    rows = [row for row in look_up("g-pate", table="3") if row.variant.startswith(variant)]
+    rows = [row for row in look_up("g-pate", table="3", dataset="mnist") if row.variant.startswith(variant)]
     return {row.variant.partition("=")[2]: row.value for row in rows}
 
 

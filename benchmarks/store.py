@@ -58,9 +58,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
     last: dict[tuple[Any, ...], dict[int, Record]] = {}
     done = (record for record in latest(records).values() if record["status"] == "ok")
     for record in sorted(done, key=lambda record: str(record.get("finished", ""))):
-        options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
-        judged = tuple(record.get("classifiers") or ())
-        own = (*(record.get(name) for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
+        own = computation(record)
         kept = {
             seed: one
             for seed, one in last.get(own, {}).items()
@@ -68,6 +66,13 @@ def newest(records: Iterable[Record]) -> list[Record]:
         }
         last[own] = kept | {record["seed"]: record}
     return [record for seeds in last.values() for record in seeds.values()]
+
+
+def computation(record: Record) -> tuple[Any, ...]:
+    """What a run computed and how it was judged, whatever its seed and the version of its code."""
+    options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
+    judged = (record.get("scoring") or "utility", *(record.get("classifiers") or ()))
+    return (*(record.get(name) for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
 
 
 def prepare(folder: Path) -> None:

@@ -299,7 +299,7 @@ SUITES = _suites(
     Suite(
         name="rdp-cgan-table-7",
         title="RDP-CGAN Tables 7 and 8: ablations without privacy (corgan: RDP-CGAN's networks with noise off)",
-        datasets=("cervical-cancer", "cardiovascular", "epileptic-seizure"),
+        datasets=("cervical-cancer", "cardiovascular", "epileptic-seizure", "mitbih"),
         methods=("corgan",),
         seeds=1,
         references=(_table("rdp-cgan", "7"), _table("rdp-cgan", "8")),

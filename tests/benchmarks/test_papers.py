@@ -92,6 +92,22 @@ def test_what_was_not_run_has_its_time_beside_it(tmp_path):
     assert line(text, *CELL).endswith("| not run (about 6 min) |")
 
 
+def test_a_published_variant_that_no_suite_makes_is_not_the_default(tmp_path):
+    cell = {"dataset": "mnist", "method": "g-pate", "metrics": {"accuracy": 0.8}}
+    best = record(0.8, 1, **cell | {"options": {"projected": 10, "teachers": 400}, "metrics": {"accuracy": 0.7}})
+    text = page(tmp_path, g_pate_table_2=[record(0.8, **cell)], g_pate_table_3=[best])
+    assert "not run" in line(text, "MNIST", "projection=none")
+    assert "0.7000 (one run)" in line(text, "MNIST", "projection=10") and "0.7000" in line(
+        text, "MNIST", "teachers=4000"
+    )
+
+
+def test_runs_that_are_judged_otherwise_do_not_replace_each_other():
+    """A whole-table run of the same fit is newer and has no AUROC of twelve models."""
+    whole = record(0.9, finished="2026-02-02", scoring="whole-table")
+    assert len(store.newest([record(0.8), whole])) == 2
+
+
 def test_a_run_whose_rows_are_of_one_class_was_run(tmp_path):
     """Feature and model rankings have no figure there, and that is not for want of running it."""
     rows = {"dataset": "credit-card-fraud", "epsilon": 0.01}

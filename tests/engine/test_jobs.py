@@ -7,9 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from understudy import engine
+from understudy.engine.answer import attempt
+from understudy.errors import UsageError
+from understudy.methods.registry import method
+from understudy.schema import Column, Schema
 
 
 def square(x: int) -> int:
@@ -20,6 +25,11 @@ def fail_on_three(x: int) -> int:
     if x == 3:
         raise ValueError("three")
     return x
+
+
+def rows_of_a_fit(rows: int) -> int:
+    schema = Schema(columns=(Column(name="a", kind="categorical", categories=(0, 1)),))
+    return len(method("independent")(epsilon=1.0).fit(pd.DataFrame({"a": [0, 1] * 50}), schema).sample(rows))
 
 
 def doze(x: int) -> int:
@@ -99,3 +109,14 @@ def test_workers_never_run_the_callers_script(tmp_path, start, bodies):
     quiet = {"cwd": tmp_path, "env": ours, "stderr": subprocess.DEVNULL}
     subprocess.run([sys.executable, "script.py"], check=True, timeout=120, **quiet)
     assert (tmp_path / "ran.txt").read_text(encoding="utf-8").split() == ["body"] * bodies
+
+
+def test_jobs_may_fit_but_pieces_of_a_table_may_not(monkeypatch):
+    """A suite of fits runs in processes, each fit once; a script that workers read again, and closed work, spend nothing."""
+    assert engine.run_jobs(rows_of_a_fit, [3, 5], jobs=2) == [3, 5]
+    monkeypatch.setenv("UNDERSTUDY_WORKER", "1")
+    assert attempt(rows_of_a_fit, False, 0, 4).value == 4
+    failure = attempt(rows_of_a_fit, True, 0, 4).failure
+    assert isinstance(failure, UsageError) and "worker process" in str(failure)
+    with pytest.raises(UsageError, match="worker process"):
+        rows_of_a_fit(4)

@@ -22,6 +22,7 @@ shows in a result. A piece whose worker died is computed again; one that is answ
 whole numbers of the expected shape, is refused (`exact.py`).
 """
 
+from understudy.engine.answer import at_a_job
 from understudy.engine.base import Cancelled, Engine, Inline, Progress, Refused
 from understudy.engine.choice import NAMES, VARIABLE, cores, in_worker, made, named, opened, run_jobs
 
@@ -33,6 +34,7 @@ __all__ = [
     "Inline",
     "Progress",
     "Refused",
+    "at_a_job",
     "cores",
     "in_worker",
     "made",

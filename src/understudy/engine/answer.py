@@ -11,6 +11,7 @@ from typing import Any
 
 from understudy.errors import UsageError
 
+_dealt: set[int] = set()  # numbers of the open work that this process is at
 FAILED = "a worker failed on a piece of the table; what was charged stays charged"
 
 
@@ -25,10 +26,19 @@ class Answer:
 
 def attempt(function: Callable[[Any], Any], closed: bool, number: int, task: Any) -> Answer:
     """One task, in a worker: nothing is raised there, because engines write what is raised into their logs."""
+    if not closed:
+        _dealt.add(number)
     try:
         return Answer(number, function(task))
     except Exception as error:
         return Answer(number, failure=without_contents(error) if closed else error)
+    finally:
+        _dealt.discard(number)
+
+
+def at_a_job() -> bool:
+    """Whether this process is at a job, dealt to it once, and not at a piece of a table or still reading the main script."""
+    return bool(_dealt)
 
 
 def without_contents(error: Exception) -> Exception:
