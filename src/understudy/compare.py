@@ -28,6 +28,7 @@ from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting import epsilon as price
 from understudy.accounting.book import Posting
+from understudy.accounting.ledger import refuse_taken
 from understudy.adviser import advise
 from understudy.artifact import Model, codec_of, load
 from understudy.errors import UsageError
@@ -280,6 +281,7 @@ def choose(
         parameters={},
         notes=(),
     )
+    refuse_taken(record)
     if payer is not None:
         payer.charge(CHOICE, [Posting(CHOICE, question.event)], plan.fingerprint())
     ledger = Ledger(plan, record)  # on disk: a second choice after a crash would have to be paid again, and is refused

@@ -15,6 +15,7 @@ import dp_accounting as dpa
 
 from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
+from understudy.accounting.ledger import refuse_taken
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -74,6 +75,7 @@ def find_kinds(
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
     release, payer = secrets.token_hex(8), account_of(account)
+    refuse_taken(ledger)
     try:
         if payer is not None:
             payer.charge(KINDS, payer.book.postings_of(plan, unit, release=release), plan.fingerprint())

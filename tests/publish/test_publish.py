@@ -68,6 +68,14 @@ def test_the_account_is_charged_before_the_first_answer_and_refuses_what_it_cann
     assert order == ["charged", *["asked"] * 3, "charged"] and len(account.refresh().book.entries) == 1
 
 
+def test_a_ledger_that_is_there_already_is_refused_before_the_account_is_charged(tmp_path):
+    account = Account.create(tmp_path / "a", units=["row"], epsilon=1.0, delta=1e-5)
+    (tmp_path / "ledger").write_text("of another run")
+    with pytest.raises(UsageError, match="exists already"):
+        publish([table(300, 1)], table(300, 2), SCHEMA, epsilon=0.7, account=account, record=tmp_path / "ledger", **FEW)
+    assert not account.refresh().book.entries and (tmp_path / "ledger").read_text() == "of another run"
+
+
 def noted(function, order, word):
     def call(*args, **options):
         order.append(word)

@@ -150,6 +150,8 @@ def test_a_bad_file_is_one_line_without_a_value(tmp_path, name, content, words):
         ("a,a\n1,2\n", ["columns 1 and 2", "header line?"]),
         ("a,,b\n1,2,3\n", ["column 2 has no name"]),
         ("31.5,22,7\n1,2,3\n", ["no header line"]),
+        ("39,State-gov,77516\n50,Private,83311\n", ["columns 1 and 3", "header line"]),
+        ("id,2\n1,2\n", ["column 2", "header line"]),
     ],
 )
 def test_without_a_schema_a_doubtful_header_is_refused_by_position(tmp_path, content, words):

@@ -44,6 +44,17 @@ class LedgerError(UsageError):
     """A charge or a ledger file that is refused."""
 
 
+def taken(path: str | os.PathLike[str]) -> LedgerError:
+    """The error for a ledger that is there already."""
+    return LedgerError(f"{str(path)!r} exists already: resume the run, or remove the file")
+
+
+def refuse_taken(path: str | os.PathLike[str] | None) -> None:
+    """Before an account is charged: a run whose ledger could not be written would have been paid for in vain."""
+    if path is not None and os.path.exists(path):
+        raise taken(path)
+
+
 class Ledger:
     """Charges of one run under one plan; in memory, or write-ahead in `path`."""
 
@@ -58,7 +69,7 @@ class Ledger:
                 handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 self.close()
-                raise LedgerError(f"{str(self._path)!r} exists already: resume the run, or remove the file") from None
+                raise taken(self._path) from None
             except OSError as reason:
                 self.close()
                 raise LedgerError(f"cannot write the ledger {str(self._path)!r}: {reason.strerror}") from None

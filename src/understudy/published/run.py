@@ -19,6 +19,7 @@ import numpy as np
 from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, prior
 from understudy.accounting import epsilon as price
+from understudy.accounting.ledger import refuse_taken
 from understudy.artifact import Model, codec_of
 from understudy.errors import UsageError
 from understudy.plan import describe_unit
@@ -89,6 +90,7 @@ def publish(
     budget, resolved = Budget(epsilon, delta), check(schema, model)
     if not synthetic:
         raise UsageError("synthetic: give at least one stand-in")
+    refuse_taken(record)
     announced, source = plan(schema, budget), noise or SecureNoise()
     codec = codec_of(resolved, True)
     called = list(names or [f"stand-in {number}" for number in range(1, len(synthetic) + 1)])

@@ -114,10 +114,26 @@ def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
         if field in header[:index]:
             first = header.index(field) + 1
             raise UsageError(f"table {str(path)!r}: columns {first} and {index + 1} have the same name; {hint}")
-    if all(number(field) == number(field) for field in header):
-        counted = [str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))]
-        if header not in counted:
-            raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers")
+    places = [index for index, field in enumerate(header) if number(field) == number(field)]
+    if len(places) == len(header) > 1 and not counted([header[index] for index in places]):
+        raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers")
+    if places and not counted([header[index] for index in places]):
+        one = len(places) == 1
+        which = f"column {places[0] + 1} has" if one else f"columns {places[0] + 1} and {places[1] + 1}"
+        which += "" if one else " have" if len(places) == 2 else " and more have"
+        raise UsageError(
+            f"table {str(path)!r}: {which} a number for a name, as in a row, and a row must not become the public names of "
+            "columns; add a header line, or begin such names with a letter"
+        )
+
+
+def counted(names: list[str]) -> bool:
+    """Numbers that people do use as names: 0, 1, 2 or 1, 2, 3 and so on, and years one after the other."""
+    if not all(name.isascii() and name.isdigit() for name in names):
+        return False
+    values = [int(name) for name in names]
+    follows = values == list(range(values[0], values[0] + len(values)))
+    return follows and (values[0] in (0, 1) or (len(values) > 1 and 1800 < values[0] < 2200))
 
 
 def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]:
