@@ -1,7 +1,8 @@
-"""Several methods on one table under one budget, and a choice between them that is paid for.
+"""Several methods, or one with several settings, on one table under one budget, and a choice between them that is paid for.
 
-Every method gets the same share of the budget: epsilon_i is the largest at which all releases of all fits together, priced as one
-list of events, cost at most epsilon. So all of the models may be published, or any of them, and the total is what was asked.
+Every candidate, a method with its options, gets the same share of the budget: epsilon_i is the largest at which all releases
+of all fits together, priced as one list of events, cost at most epsilon. So all of the models may be published, or any of
+them, and the total is what was asked.
 
 Choosing one by its figures on real rows is another release. Here it is the exponential mechanism on held-out rows of other
 people: each model's classifier earns points for the held-out rows it gets right, weighted so that classes count alike,
@@ -14,12 +15,14 @@ costs them nothing more (parallel composition); whoever is in both tables pays f
 The holder's account does not know who is in which table, so there the choice adds up with the fits.
 """
 
+import itertools
 import json
+import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dp_accounting as dpa
 import numpy as np
@@ -35,6 +38,7 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.experience import LABEL
 from understudy.files import read_json, write_json
+from understudy.methods.registry import check_names, method_options
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -46,14 +50,15 @@ from understudy.schema import Schema
 CHOICE = "choice between the models"
 TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged
 TREES = 50
+VALUE = re.compile(r"[\w.+-]{1,40}")  # of an option that is varied
 RECORD, RESULT, CHOICE_LEDGER, CHARGED = "comparison.json", "result.json", "choice-ledger.jsonl", "account.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One method of a comparison."""
+    """One candidate of a comparison."""
 
-    method: str
+    method: str  # and the options that are varied, as `Candidate.name` has them
     epsilon: float  # what its fit may spend
     folder: str
     kept: float | None  # of the gain over chance, expected from the benchmark at this epsilon; None: not known
@@ -100,17 +105,42 @@ class Comparison:
         ]
 
 
-def split(methods: Sequence[str], schema: Schema, budget: Budget) -> tuple[list[Estimator], float]:
+class Candidate(NamedTuple):
+    """A method and the options in which it differs from its defaults."""
+
+    method: str
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called in results, and its folder: `pate-gan,teachers=50`."""
+        return ",".join([self.method, *(f"{option}={value}" for option, value in self.options.items())])
+
+
+def candidates(methods: Sequence[str], vary: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+    """Every method with every combination of the varied options."""
+    for method in methods:
+        check_names(method, method_options(method), vary)
+    for option, values in vary.items():
+        for value in values:
+            if not VALUE.fullmatch(str(value)):  # candidates have folders of their name
+                raise UsageError(f"vary: {option} takes numbers and words here, not {value!r}")
+    settings = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
+    found = [Candidate(method, options) for method in methods for options in settings]
+    if len({one.name for one in found}) != len(found) or len(found) < 2:
+        raise UsageError("methods: name at least two different methods, e.g. mst and mean-embedding, or vary an option")
+    return found
+
+
+def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[list[Estimator], float]:
     """Estimators with equal shares, and what all of their releases cost together."""
     from understudy.accounting.gaussian import epsilon as gaussian_epsilon
     from understudy.accounting.gaussian import mu
 
-    if len(set(methods)) != len(methods) or len(methods) < 2:
-        raise UsageError("methods: name at least two different methods, e.g. mst and mean-embedding")
-    share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(methods) ** 0.5, budget.delta)
+    share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(each) ** 0.5, budget.delta)
     while True:
         # mu / sqrt(m) is exact for Gaussian releases; others (categories with their own delta) need a little less
-        estimators = [method_class(name)(epsilon=share, delta=budget.delta) for name in methods]
+        estimators = [method_class(one.method)(epsilon=share, delta=budget.delta, **one.options) for one in each]
         plans = [estimator.plan(schema) for estimator in estimators]
         for plan in plans:
             if not plan.valid:
@@ -128,6 +158,7 @@ def compare(
     methods: Sequence[str],
     epsilon: float,
     delta: float = 1e-5,
+    vary: Mapping[str, Sequence[Any]] | None = None,
     out: str | Path,
     real: object = None,
     seed: int | None = None,
@@ -137,6 +168,7 @@ def compare(
 ) -> Comparison:
     """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again.
 
+    `vary` names options and their values, `{"teachers": [50, 200]}`: every method is then fitted with every combination.
     `account` is the holder's: charged for all fits at once before the first, and for the choice before it is made.
     `noise` is the choice's; other than the operating system's it voids the choice, and the result says so.
     """
@@ -145,13 +177,15 @@ def compare(
         raise UsageError(
             "real: a choice is made by predicting a class label, and the schema names none; publish all models"
         )
-    estimators, together = split(methods, schema, budget)
+    each = candidates(methods, vary or {})
+    estimators, together = split(each, schema, budget)
+    named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
     folder = Path(out)
-    check_same(folder, estimators, schema)
+    check_same(folder, named, schema)
     payer = account_of(account)
-    receipt = None if payer is None else charge_fits(payer, estimators, schema, folder)
-    models = [_fit(estimator, data, schema, folder, seed, progress, receipt) for estimator in estimators]
-    entries = tuple(entry(estimator, schema, budget, folder) for estimator in estimators)
+    receipt = None if payer is None else charge_fits(payer, named, schema, folder)
+    models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
+    entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
     earlier = made_before(folder)
     if earlier is not None:
         return earlier  # a second choice would be a second release
@@ -159,7 +193,7 @@ def compare(
     source = noise or SecureNoise()
     if real is not None:
         number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER, payer)
-        chosen, choice_epsilon = methods[number], price([charged], delta)
+        chosen, choice_epsilon = each[number].name, price([charged], delta)
         events = [charge.event for model in models for charge in model.plan.charges]
         both = price([*events, charged], delta)
     found = Comparison(
@@ -187,12 +221,12 @@ def made_before(folder: Path) -> Comparison | None:
     return Comparison(**found | {"entries": tuple(Entry(**one) for one in found["entries"])})
 
 
-def check_same(folder: Path, estimators: Sequence[Estimator], schema: Schema) -> None:
+def check_same(folder: Path, named: Mapping[str, Estimator], schema: Schema) -> None:
     """A folder belongs to one comparison: models fitted under another split would spend more than the total."""
     wanted = {
-        "methods": {estimator.method: estimator.epsilon for estimator in estimators},
+        "methods": {name: estimator.epsilon for name, estimator in named.items()},
         "schema": schema.fingerprint(),
-        "delta": estimators[0].delta,
+        "delta": next(iter(named.values())).delta,
     }
     path = folder / RECORD
     if path.exists():
@@ -205,18 +239,18 @@ def check_same(folder: Path, estimators: Sequence[Estimator], schema: Schema) ->
     write_json(path, wanted)
 
 
-def charge_fits(payer: Account, estimators: Sequence[Estimator], schema: Schema, folder: Path) -> Receipt:
+def charge_fits(payer: Account, named: Mapping[str, Estimator], schema: Schema, folder: Path) -> Receipt:
     """One entry for all fits. Its token is in the folder before it is charged: run again, nothing is charged twice."""
     path = folder / CHARGED
     if not path.exists():
         write_json(path, {"token": secrets.token_hex(16)})
     token = str(read_json(path)["token"])
-    postings = [posting for one in estimators for posting in payer.postings(one.plan(schema), schema)]
-    names = ", ".join(estimator.method for estimator in estimators)
-    return payer.charge(f"compare {names}", postings, schema.fingerprint(), token)
+    postings = [posting for one in named.values() for posting in payer.postings(one.plan(schema), schema)]
+    return payer.charge(f"compare {', '.join(named)}", postings, schema.fingerprint(), token)
 
 
 def _fit(
+    name: str,
     estimator: Estimator,
     data: object,
     schema: Schema,
@@ -225,15 +259,15 @@ def _fit(
     progress: Any,
     receipt: Receipt | None = None,
 ) -> Model:
-    target = folder / estimator.method
+    target = folder / name
     if (target / "model.json").is_file():
         return load(target)  # paid for and finished by an earlier run
-    checkpoint = folder / f"{estimator.method}.checkpoint"
+    checkpoint = folder / f"{name}.checkpoint"
     resume = Checkpoint(checkpoint).exists()
     spent = Checkpoint(checkpoint).spent(estimator.delta)
     if spent and not resume:
         raise UsageError(
-            f"out: the fit of {estimator.method} in {str(folder)!r} ended where it cannot be resumed and had charged epsilon "
+            f"out: the fit of {name} in {str(folder)!r} ended where it cannot be resumed and had charged epsilon "
             f"{spent:.4g} at delta {estimator.delta:g}; fitting it again would exceed the total of this comparison. Keep the "
             "folder as the record, and begin another under another name, whose cost comes on top"
         )
@@ -243,17 +277,17 @@ def _fit(
     ).fitted
 
 
-def entry(estimator: Estimator, schema: Schema, budget: Budget, folder: Path) -> Entry:
-    """One method of a comparison: its plan, and what it is expected to keep."""
+def entry(name: str, estimator: Estimator, schema: Schema, budget: Budget, folder: Path) -> Entry:
+    """One candidate of a comparison: its plan, and what it is expected to keep (not known of options that are varied)."""
 
     def kept(epsilon: float) -> float | None:
         known = advise(schema, epsilon=epsilon, delta=budget.delta, use=LABEL).outlook
-        return next((one.kept for one in known if one.method == estimator.method), None)
+        return next((one.kept for one in known if one.method == name), None)
 
     return Entry(
-        method=estimator.method,
+        method=name,
         epsilon=estimator.epsilon,
-        folder=str(folder / estimator.method),
+        folder=str(folder / name),
         kept=kept(estimator.epsilon),
         kept_alone=kept(budget.epsilon),
     )

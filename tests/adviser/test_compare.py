@@ -10,7 +10,7 @@ import pytest
 from understudy.accounting import Budget, LedgerError, epsilon, holds, verify
 from understudy.artifact import load
 from understudy.cli import run as command
-from understudy.compare import CHOICE_LEDGER, RESULT, compare, split
+from understudy.compare import CHOICE_LEDGER, RESULT, candidates, compare, split
 from understudy.errors import UsageError
 from understudy.files import write_json
 from understudy.private import Curator
@@ -45,7 +45,7 @@ def table(rows: int, seed: int = 0) -> pd.DataFrame:
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(5.0, 1e-6)])
 def test_all_fits_together_cost_the_budget(budget):
-    estimators, together = split(METHODS, SCHEMA, budget)
+    estimators, together = split(candidates(METHODS, {}), SCHEMA, budget)
     events = [charge.event for one in estimators for charge in one.plan(SCHEMA).charges]
     assert together == pytest.approx(epsilon(events, budget.delta))
     assert 0.98 * budget.epsilon < together <= budget.epsilon
@@ -54,7 +54,7 @@ def test_all_fits_together_cost_the_budget(budget):
 
 def test_giving_every_method_the_whole_budget_would_be_noticed():
     """The mutant: no split. The joint price, which the other test bounds, exceeds the claim by far."""
-    estimators, _ = split(METHODS, SCHEMA, Budget(1.0, 1e-5))
+    estimators, _ = split(candidates(METHODS, {}), SCHEMA, Budget(1.0, 1e-5))
     for one in estimators:
         one.epsilon = 1.0
     assert epsilon([charge.event for one in estimators for charge in one.plan(SCHEMA).charges], 1e-5) > 1.3
@@ -78,6 +78,34 @@ def test_models_are_kept_the_choice_is_made_once_and_the_price_is_said(tmp_path)
     assert (out / CHOICE_LEDGER).is_file()
     with pytest.raises(LedgerError, match="exists already"):
         compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
+
+
+def test_settings_of_one_method_are_chosen_between_and_all_of_them_are_paid_for(tmp_path):
+    """Which one is chosen is left to chance here; that the better one is, the test above says."""
+    out, vary = tmp_path / "settings", {"pairs_share": [0.2, 0.6], "edges_share": [0.1]}
+    found = compare(table(3000), SCHEMA, methods=["mst"], vary=vary, epsilon=3.0, out=out, real=table(1500, 1), seed=0)
+    names = [one.method for one in found.entries]
+    assert names == ["mst,pairs_share=0.2,edges_share=0.1", "mst,pairs_share=0.6,edges_share=0.1"]
+    assert found.chosen in names and all(one.kept is None for one in found.entries)
+    plans = [load(out / name).plan for name in names]
+    assert [plan.parameters["settings"]["pairs_share"] for plan in plans] == [0.2, 0.6]
+    together = epsilon([charge.event for plan in plans for charge in plan.charges], 1e-5)
+    assert found.epsilon == pytest.approx(together) and found.epsilon <= 3.0
+
+
+@pytest.mark.parametrize(
+    "vary,word",
+    [
+        ({"teachers": [1, 2]}, "no option 'teachers'"),
+        ({"edges_share": [0.1]}, "at least two"),
+        ({"edges_share": [0.1, 0.1]}, "at least two"),
+        ({"edges_share": ["../a", 0.1]}, "numbers and words"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused_by_name(tmp_path, vary, word):
+    with pytest.raises(UsageError, match=word):
+        compare(table(10), SCHEMA, methods=["mst"], vary=vary, epsilon=3.0, out=tmp_path / "no")
+    assert not (tmp_path / "no").exists()
 
 
 def test_a_fit_that_died_in_its_opening_goes_on_or_is_not_paid_from_the_same_total(tmp_path):

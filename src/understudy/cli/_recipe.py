@@ -1,6 +1,5 @@
 """From flags and a configuration file to an estimator: what `plan` and `fit` share."""
 
-import inspect
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -160,17 +159,23 @@ def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple
 def estimator(wanted: Request) -> "Estimator":
     """The estimator of a request. Unknown options are refused by name, with the nearest one that exists."""
     import understudy as us
-    from understudy.methods.registry import check_names
 
     with options("method"):
         kind = us.method(wanted.method)
-    known = [name for name in inspect.signature(kind).parameters if name not in ("epsilon", "delta", "seed")]
-    check_names(wanted.method, known, wanted.options)
-    hints = get_type_hints(kind)
-    for name, value in wanted.options.items():
-        check_type(name, value, hints.get(name, Any))
+    check_options(wanted.method, wanted.options)
     made: Estimator = kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)
     return made
+
+
+def check_options(method: str, wanted: dict[str, object]) -> None:
+    """Refuse options that the method does not have, and values that are none of theirs."""
+    from understudy.methods.registry import check_names, method_options
+    from understudy.methods.registry import method as kind
+
+    check_names(method, method_options(method), wanted)
+    hints = get_type_hints(kind(method))
+    for name, value in wanted.items():
+        check_type(name, value, hints.get(name, Any))
 
 
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "null"}

@@ -1,12 +1,13 @@
 """`understudy compare`: several methods on one table under one budget, and what choosing between them costs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Quiet, as_options, need, options, show
-from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed
+from understudy.cli._output import AsJson, Quiet, as_options, need, options, settings, show
+from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed, check_options
 from understudy.errors import UsageError
 from understudy.progress import FitProgress
 
@@ -19,7 +20,7 @@ app = typer.Typer()
 
 
 @app.command(
-    help="Fit several methods under one budget that is split between them; choose one on held-out rows, paid for."
+    help="Fit several methods or settings under one budget that is split between them; choose on held-out rows, paid for."
 )
 def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or Parquet table to learn from.")],
@@ -37,6 +38,14 @@ def compare(
             "--real", help="Held-out rows of other people: makes a choice, paid with epsilon by those people."
         ),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=VALUE,VALUE",
+            help="An option to try with several values, e.g. teachers=50,200. Repeatable.",
+        ),
+    ] = None,
     account: AccountFile = None,
     seed: Seed = None,
     quiet: Quiet = False,
@@ -50,11 +59,14 @@ def compare(
     from understudy.compare import compare as run
     from understudy.schema import Schema
 
-    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "real", "out", "account"):
+    with options("method", "methods"):
+        varied = values_of(vary or (), names)
+    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "vary", "real", "out", "account"):
         found = run(
             file,
             Schema.load(schema),
             methods=names,
+            vary=varied,
             epsilon=epsilon,
             delta=delta,
             out=out,
@@ -65,6 +77,21 @@ def compare(
         )
     if as_json or not quiet:
         show(found.to_dict(), lambda: table(found, account is None), as_json)
+
+
+def values_of(pairs: Sequence[str], methods: Sequence[str]) -> dict[str, list[object]]:
+    """`--vary teachers=50,200` as a dictionary of lists, every value checked for every method."""
+    found: dict[str, list[object]] = {}
+    for pair in pairs:
+        name, separator, values = pair.partition("=")
+        if not separator or not name.strip() or not all(value.strip() for value in values.split(",")):
+            raise UsageError(f"--vary {pair!r} is not of the form name=value,value, e.g. --vary teachers=50,200")
+        for value in values.split(","):
+            for option, one in settings([f"{name}={value}"]).items():
+                for method in methods:
+                    check_options(method, {option: one})
+                found.setdefault(option, []).append(one)
+    return found
 
 
 def table(found: "Comparison", alone: bool = False) -> "Group":

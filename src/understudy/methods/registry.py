@@ -5,6 +5,7 @@ without the private side). Nothing is imported before it is asked for; conforman
 command line and the loader of artifacts all read this table.
 """
 
+import inspect
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -57,6 +58,11 @@ def method(name: str) -> Any:
     if name not in METHODS:
         raise UsageError(f"method: {name!r} is unknown; choose one of {', '.join(METHODS)}")
     return resolve(METHODS[name].estimator)
+
+
+def method_options(name: str) -> list[str]:
+    """The options of the method called `name`, besides those that every method has."""
+    return [one for one in inspect.signature(method(name)).parameters if one not in ("epsilon", "delta", "seed")]
 
 
 # Options that were called otherwise before the first release: old name -> new name.
