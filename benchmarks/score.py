@@ -138,6 +138,8 @@ def _whole(
         return {"metrics": {}, "models": {}, "models_c": {}, "notes": ["there was nothing to compare"]}
     label = {t.column: t for t in found.targets}.get(schema.label or "")
     aurocs = {} if label is None else {"label-auroc": label.synthetic.mean, "label-auroc-real": label.real}
+    others = [t.synthetic.mean / t.real for t in found.targets if t is not label]
+    aurocs |= {"other-targets-auroc-over-real": sum(others) / len(others)} if others else {}
     return {
         "metrics": found.figures() | aurocs,
         "references": {
