@@ -73,9 +73,10 @@ def test_a_telling_column_is_found_and_nothing_made_up(method: str) -> None:
     """600 rows, epsilon 1, half of the budget or more for the one look at class means.
 
     From about 720 rows on moments are asked for (`enough_rows`); the released count has a deviation of 16, so 600 are taken
-    for more with a probability below 1e-12. The gap of 0.85 is about seven errors of 0.12; 0.15 counts as found. Of twenty columns that never happen, each is made up in
-    a class with probability 1/6 or less; fifteen such and more have a probability below 1e-6. Second moments of all columns,
-    which are asked of larger tables, leave every empty column at a rate of several percent.
+    for more with a probability below 1e-12. The gap of 0.85 is about seven errors of 0.12; 0.15 counts as found. Of twenty
+    columns that never happen, each is made up in a class with probability 1/6 or less; fifteen such and more have a
+    probability below 1e-6. Second moments of all columns, which are asked of larger tables, leave every empty column at a
+    rate of several percent.
     """
     model = us.method(method)(epsilon=1.0, seed=0, **QUICK[method]).fit(sparse_table(600, 0), SPARSE)
     made = model.sample(4_000, seed=1)
