@@ -261,6 +261,7 @@ SUITES = _suites(
             _directions(5, 400, "projection=5"),
             _directions(10, 400, "projection=10"),
             _directions(20, 400, "projection=20"),
+            _directions(784, 400, "projection=none"),
             _directions(10, 200, "teachers=2000"),
             _directions(10, 300, "teachers=3000"),
         ),

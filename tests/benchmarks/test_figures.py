@@ -35,14 +35,15 @@ def command(monkeypatch, *words):
 
 def test_directions_beside_the_published_numbers(tmp_path, monkeypatch):
     def accuracy(c):
-        return 0.98 if c.method == "real" else 0.3 + 0.01 * c.options["projected"] + 1e-4 * c.options["teachers"]
+        projected = min(c.options.get("projected", 0), 50)  # 784 of them are no projection
+        return 0.98 if c.method == "real" else 0.3 + 0.01 * projected + 1e-4 * c.options["teachers"]
 
     for one in ran("g-pate-table-3", accuracy=accuracy):
         store.append(tmp_path / "g-pate-table-3.jsonl", one)
     assert command(monkeypatch, "directions", "--results", str(tmp_path), "--out", str(tmp_path / "out")) == 0
     dimensions, teachers = ((tmp_path / "out" / f"g-pate-{n}.svg").read_text() for n in ("dimensions", "teachers"))
     ours = {("ours: g-pate", x, y) for x, y in ((5, 0.39), (10, 0.44), (20, 0.54))}
-    ours |= {("published, no projection", x, 0.114) for x in (5, 20)}
+    ours |= {(f"{who}, no projection", x, y) for x in (5, 20) for who, y in (("published", 0.114), ("ours", 0.84))}
     assert marks(dimensions) == ours | {("published", x, y) for x, y in ((5, 0.464), (10, 0.563), (20, 0.56))}
     ours = {("ours: g-pate", x, y) for x, y in ((2000, 0.42), (3000, 0.43), (4000, 0.44))}
     assert marks(teachers) == ours | {("published", x, y) for x, y in ((2000, 0.424), (3000, 0.522), (4000, 0.563))}

@@ -97,6 +97,12 @@ def test_the_projection_is_public_fresh_and_of_the_announced_size():
     assert float((query.projection**2).mean()) == pytest.approx(1 / 400, rel=0.25)
 
 
+def test_as_many_dimensions_as_coordinates_are_no_projection():
+    """Three columns wide: the teachers' wishes as they are."""
+    _, query = opened(generator(projected=3))
+    np.testing.assert_array_equal(query.projection, np.broadcast_to(np.eye(3), (2, 5, 3, 3)))
+
+
 def test_one_ensemble_gets_rows_by_the_released_shares_and_sees_the_class():
     subject = generator(by_class=False, judged=400, practice=400)
     _, query = opened(subject)

@@ -95,9 +95,16 @@ class GPateGenerator:
         practice = practice.reshape(-1, self.teacher_steps, self.practice, practice.shape[-1])
         classes = self._draw_classes(state, self.judged, key_judged)
         judged = self._seen(state, classes, key_latent)
-        normals = self.copula.normals(key_projection, (*judged.shape[:2], self.projected, self.heads.width))
-        projection = jnp.swapaxes(normals, -1, -2) / jnp.sqrt(self.projected)
+        projection = self._projection(key_projection, judged.shape[:2])
         return Probe(jnp.swapaxes(practice, 0, 1), judged, projection, classes, key_latent)
+
+    def _projection(self, key: PRNGKeyArray, rows: tuple[int, ...]) -> Float[Array, "groups judged width projected"]:
+        """One for every judged row; with as many dimensions as coordinates none, as in the paper's ablation (Table 3)."""
+        width = self.heads.width
+        if self.projected == width:
+            return jnp.broadcast_to(jnp.eye(width), (*rows, width, width))
+        normals = self.copula.normals(key, (*rows, self.projected, width))
+        return jnp.swapaxes(normals, -1, -2) / jnp.sqrt(self.projected)
 
     def update(self, state: GPateState, query: Probe, answer: Directions, key: PRNGKeyArray) -> tuple[GPateState, Info]:
         width = self.heads.width

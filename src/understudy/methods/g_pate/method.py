@@ -102,7 +102,7 @@ class GPate(Estimator):
     chunk: int = 4096  # teachers at once; bounds memory
     rounds: int | None = 30  # None: as many as `sigma_test` leaves
     judged: int = 16  # rows per ensemble and round
-    projected: int = 5  # k
+    projected: int = 5  # k; as many as a row has coordinates: no projection
     bins: int = 2  # B
     clip: float = 1e-3  # c
     threshold: float = 0.55  # share of the teachers that makes a consensus
