@@ -61,7 +61,7 @@ def say(line: str) -> None:
 
 def tell(name: str) -> Any:
     def progress(event: dict[str, Any]) -> None:
-        say(f"{name}: {event['done']} of {event['runs']} fits, {event['elapsed']:.0f} s")
+        say(f"{name}: {event['done']} of {event['runs']} fits, {event.get('elapsed', 0.0):.0f} s")
 
     return progress
 
