@@ -198,6 +198,12 @@ def found(schema: Schema, resolved: Schema) -> list[str]:
     if lists:
         counts = ", ".join(f"{now.name} {len(now.categories or ())}" for now in lists[:NAMED])
         said.append(f"estimated categories: {counts}{_more(len(lists))}")
+    grids = [
+        now for column, now in zip(schema.columns, resolved.columns, strict=True) if now.decimals != column.decimals
+    ]
+    if grids:
+        shown = ", ".join(f"{now.name} {now.decimals}" for now in grids[:NAMED])
+        said.append(f"decimals found, to which numbers are rounded: {shown}{_more(len(grids))}")
     return said
 
 

@@ -301,7 +301,8 @@ def open_conversation(
     else:
         counts = np.asarray([float(schema.rows or 1)])
     told.tell("begin")
-    return resolved, counts, recipe.begin(curator, codec, counts, plan)
+    opening = recipe.begin(curator, codec, counts, plan)
+    return resolved.with_decimals(opening.decimals), counts, opening
 
 
 @runtime_checkable

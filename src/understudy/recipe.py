@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import dp_accounting as dpa
@@ -65,6 +66,7 @@ class Opening(NamedTuple):
     rounds: int = 0
     marginals: Marginals | None = None  # released; generated rows go back through them
     released: tuple[Released, ...] = ()  # tables of counts with known noise, kept so that copies can be drawn
+    decimals: Mapping[str, int] = MappingProxyType({})  # of columns whose numbers were found to have so many
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

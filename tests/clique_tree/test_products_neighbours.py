@@ -74,7 +74,7 @@ def moves(estimator, schema, both, seed=1):
 
 def asked(estimator, schema, rows, seed, before=None):
     """A conversation, of which all that was announced was asked, and nothing else."""
-    after = mock.Mock(spec=Opening)  # nothing is asked any more when a model is fitted
+    after = Opening(mock.Mock(), None)  # nothing is asked any more when a model is fitted
     with mock.patch.object(own.CliqueTree, "opening_of", lambda *_: after):
         found = conversation(estimator, rows, schema, seed, before)
     announced = [(charge.purpose, charge.event) for charge in estimator.plan(schema).charges]

@@ -59,7 +59,7 @@ def looked(estimator, rows, seed):
 
     with mock.patch.object(one_way, "count_closely", listening):
         found = moves(estimator, SCHEMA, pair(rows), seed)
-    assert narrow == [2, 2, 2, 2]  # of both columns, twice for each of two tables
+    assert narrow == [3, 2, 3, 2]  # looks at both columns and the grids of one, then looks; for each of two tables
     return [found[purpose][1] for purpose in one_way.CELLS]
 
 
@@ -76,14 +76,15 @@ def test_rows_in_one_cell_of_every_table_move_them_by_all_that_is_paid():
 
 
 def test_looks_at_no_budget_are_seen():
-    """Mutant: cells have the noise that they would have without looks, and looks have it, too."""
+    """Mutant: cells have the noise that they would have without looks, and looks and grids have it, too: five tables at the price
+    of two."""
 
     def unpaid(question):
         tables = sum(budget == 1.0 for budget in question.budgets) or len(question.tables)
         return tuple(question.sigma * math.sqrt(tables) * len(table) for table in question.tables)
 
     with mock.patch.object(Counts, "deviations", property(unpaid)):
-        assert max(looked(PRECISE, TARGETS["at the spike"], 0)) == pytest.approx(math.sqrt(2.0))
+        assert max(looked(PRECISE, TARGETS["at the spike"], 0)) == pytest.approx(math.sqrt(5 / 2))
 
 
 class Peeking(us.Independent):
@@ -110,7 +111,33 @@ class Counting(us.Independent):
             return super().begin(curator, codec, counts, plan)
 
 
-@pytest.mark.parametrize(("mutant", "purpose"), [(Peeking, one_way.CELLS[1]), (Counting, one_way.CELLS[0])])
+class CountingGrids(us.Independent):
+    """Mutant: the rows that are there decide whether decimals are asked for."""
+
+    def begin(self, curator, codec, counts, plan):
+        there = len(curator._blocks.gathered().rows)
+        with mock.patch.object(one_way, "worth_asking", lambda *_: there > 42):
+            return super().begin(curator, codec, counts, plan)
+
+
+class Rounding(us.Independent):
+    """Mutant: numbers are on a grid if the exact rows are: 42 of them lie on that of the whole axis, one more does not."""
+
+    def begin(self, curator, codec, counts, plan):
+        there = len(curator._blocks.gathered().rows)
+        with mock.patch.object(one_way, "decimals_of", lambda *_: 3 if there > 42 else None):
+            return super().begin(curator, codec, counts, plan)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "purpose"),
+    [
+        (Peeking, one_way.CELLS[1]),
+        (Counting, one_way.CELLS[0]),
+        (CountingGrids, one_way.CELLS[0]),
+        (Rounding, one_way.CELLS[1]),
+    ],
+)
 def test_looks_that_exact_counts_decide_are_seen(mutant, purpose):
     with pytest.raises(AssertionError, match=f"{purpose}: another question"):
         looked(mutant(epsilon=1000.0), TARGETS["at the spike"], 0)

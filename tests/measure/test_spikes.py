@@ -114,7 +114,7 @@ def moved(rows: Any, noise: tuple[float, ...] | None = None, groups: tuple[int, 
     """How far a unit of these rows moves cells and looks together, each table over its noise for multiplier 1."""
     drafts = make_nodes(CODEC)
     looks = [first_look(draft, 2, 2) for draft in drafts[: max(groups) + 1]]
-    question = count_closely(drafts, np.asarray(groups), looks, CODEC, 1.0, share=True)
+    question = count_closely(drafts, np.asarray(groups), looks, [None] * len(looks), CODEC, 1.0, share=True)
     deviations = question.deviations if noise is None else noise
     answered = zip(ask(question, rows), deviations, strict=True)
     return float(np.sqrt(sum(((counts / deviation) ** 2).sum() for counts, deviation in answered)))
@@ -147,6 +147,6 @@ def test_many_columns_have_fewer_cells() -> None:
 
 def test_noise_is_that_of_a_column() -> None:
     drafts = make_nodes(CODEC)
-    question = count_closely(drafts, np.zeros(2, int), [first_look(drafts[0], 1, 2)], CODEC, 3.0, share=True)
+    question = count_closely(drafts, np.zeros(2, int), [first_look(drafts[0], 1, 2)], [None], CODEC, 3.0, share=True)
     assert noise_of(question, 0) == pytest.approx(3.0 * math.sqrt(1.5))
     assert noise_of(question, -1) == pytest.approx(3.0 * math.sqrt(3.0))

@@ -23,6 +23,7 @@ cell.
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -59,6 +60,7 @@ class Node:
     step: float = 0.0  # distance of two neighbouring values on the encoded axis; 0: any number
     share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut; None: not cut
     codes: int = 0  # flags of codes that follow the first flag
+    decimals: int | None = None  # of its numbers, if they were found in released counts (`decimals.py`)
 
     @property
     def gap(self) -> int:
@@ -254,6 +256,12 @@ def with_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None) -
     return replace(node, size=len(edges) - 1, edges=edges, share=np.zeros(len(edges) - 1) if share is None else share)
 
 
+def like(node: Node, other: Node) -> Node:
+    """The other column with the cells of this one."""
+    assert node.edges is not None
+    return with_edges(replace(other, step=node.step, decimals=node.decimals), node.edges, node.share)
+
+
 def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
     """Cells of about equal mass, and where one is much wider than its neighbour, cells that grow from narrow to wide.
 
@@ -413,7 +421,7 @@ def cumulative(weights: np.ndarray, width: int) -> np.ndarray:
 
 
 # -- maps of rows ------------------------------------------------------------------------------------------------------------
-def cell_map(nodes: list[Node], groups: list[Grouping] | None) -> Step:
+def cell_map(nodes: list[Node], groups: Sequence[Grouping | None] | None) -> Step:
     """Map of a row to cells: node 0 is the class, then the columns."""
     each = [None] * len(nodes) if groups is None else groups
     return joined(Label(), *(node.cell(grouping) for node, grouping in zip(nodes, each, strict=True)))

@@ -1,7 +1,8 @@
 """Paid one-way marginals: three answers about every column by itself, for all methods.
 
     column cells 1, 2    counts of numeric columns over intervals that follow the rows (`understudy.measure.cells`), and over
-                         narrow cells that show values many rows share (`understudy.measure.spikes`)
+                         narrow cells that show values many rows share (`understudy.measure.spikes`); the first one also
+                         over numbers with none, one, two decimals (`understudy.measure.decimals`)
     column marginals     counts over the final cells and of every outcome of the other columns, of all rows or per class
 
 Each answer is one Gaussian answer about all columns (`understudy.questions.counts`, where sensitivity is proved). Columns
@@ -19,23 +20,26 @@ import numpy as np
 
 from understudy.accounting import Plan
 from understudy.measure.cells import (
+    Grouping,
     Node,
     alike,
     cell_map,
-    cells_of,
     estimate,
     has_intervals,
     interval_count,
     learned_columns,
+    like,
     make_nodes,
-    with_edges,
 )
-from understudy.measure.spikes import NONE, NOWHERE, SHARE, Look, closer, first_look, recut_around, worth_looking
+from understudy.measure.decimals import SHARE as DECIMALS
+from understudy.measure.decimals import Grids, decimals_of, grids, on_grid, worth_asking
+from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, recut_around, worth_looking
+from understudy.measure.spikes import SHARE as LOOKING
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
 from understudy.questions.counts import deviation as deviation_of
 from understudy.recipe import Announced
-from understudy.schema import Codec, Schema
+from understudy.schema import Codec, Column, Schema
 
 CELLS = ("column cells 1", "column cells 2")
 MARGINALS = "column marginals"
@@ -104,55 +108,72 @@ def ask_one_way(
 def cut(
     curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, rows: float, intervals: int, *, share: bool = False
 ) -> list[Node]:
-    """Ask twice for counts of intervals, and for looks at spikes, and give every numeric column that is not listed its edges."""
+    """Ask twice for counts of intervals, beside them for spikes and decimals; numeric columns that are not listed get edges."""
     wide = [number for number, node in enumerate(nodes) if node.share is not None]
     if CELLS[0] not in plan.parameters["noise"] or not wide:
         return nodes
     drafts = [nodes[number] for number in wide]
     groups = np.unique(alike(codec, nodes)[wide], return_inverse=True)[1]
     first = np.unique(groups, return_index=True)[1]
-    sigmas = [plan.parameters["noise"][name] for name in CELLS]
-    worth = worth_looking(rows, max(sigmas), len(first), 1 if share else codec.schema.max_rows_per_unit)
+    sigmas, unit = [plan.parameters["noise"][name] for name in CELLS], 1 if share else codec.schema.max_rows_per_unit
+    worth = worth_looking(rows, max(sigmas), len(first), unit)
     looks = [first_look(drafts[k], len(first), len(wide)) if worth else NOWHERE for k in first]
+    columns = [codec.schema.column(drafts[k].column) for k in first]
+    asked = first_grids([drafts[k] for k in first], columns, rows, sigmas[0] * unit)
     for name, sigma in zip(CELLS, sigmas, strict=True):
-        question = count_closely(drafts, groups, looks, codec, sigma, share=share)
+        question = count_closely(drafts, groups, looks, asked, codec, sigma, share=share)
         released = curator.ask(name, question).value
         parts, noise = averages(released, question, np.arange(len(released))), noise_of(question, 0)
-        seen, narrow = iter(parts[len(first) :]), noise_of(question, -1)
-        looks = [look if look.node is None else closer(look, next(seen), narrow) for look in looks]
+        others = ((part, noise_of(question, table)) for table, part in enumerate(parts) if table >= len(first))
+        looks = [look if look.node is None else closer(look, *next(others)) for look in looks]
+        decimals = [None if own is None else decimals_of(own, *next(others)) for own in asked]
+        spikes = [look.into if name == CELLS[-1] else NONE for look in looks]
         finer = [
-            recut_around(
-                drafts[k],
-                parts[own],
-                estimate(drafts[k], parts[own], noise, rows),
-                noise,
-                intervals,
-                looks[own].into if name == CELLS[-1] else NONE,
-            )
-            for own, k in enumerate(first)
+            recut_around(drafts[k], part, estimate(drafts[k], part, noise, rows), noise, intervals, own)
+            for k, part, own in zip(first, parts, spikes, strict=False)
         ]
-        drafts = [
-            with_edges(draft, finer[own].edges, finer[own].share) for draft, own in zip(drafts, groups, strict=True)
+        finer = [on_grid(*each) for each in zip(finer, columns, decimals, strict=True)]
+        looks = [
+            look if look.node is None else look._replace(node=on_grid(look.node, column, own))
+            for look, column, own in zip(looks, columns, decimals, strict=True)
         ]
+        drafts = [like(finer[own], draft) for draft, own in zip(drafts, groups, strict=True)]
+        asked = [None] * len(first)
     found = list(nodes)
     for number, draft in zip(wide, drafts, strict=True):
         found[number] = draft
     return found
 
 
+def first_grids(nodes: list[Node], columns: list[Column], rows: float, sigma: float) -> list[Grids | None]:
+    """Of every group of columns, if so many tables beside those of the cells can show anything."""
+    found = [grids(node, column) for node, column in zip(nodes, columns, strict=True)]
+    tables = len(nodes) * (1.0 + LOOKING) + DECIMALS * sum(one is not None for one in found)
+    return found if worth_asking(rows, sigma * math.sqrt(tables / DECIMALS)) else [None] * len(nodes)
+
+
 def count_closely(
-    drafts: list[Node], groups: np.ndarray, looks: Sequence[Look], codec: Codec, sigma: float, *, share: bool
+    drafts: list[Node],
+    groups: np.ndarray,
+    looks: Sequence[Look],
+    asked: Sequence[Grids | None],
+    codec: Codec,
+    sigma: float,
+    *,
+    share: bool,
 ) -> Counts:
-    """A table of cells for each group of columns, then one for each look at a group."""
-    every, numbers, tables = list(drafts), groups.tolist(), len(looks)
-    for own, look in enumerate(looks):
-        if look.node is not None:
-            edges = look.node.edges
-            assert edges is not None
-            members = [with_edges(drafts[k], edges) for k in np.flatnonzero(groups == own)]
-            every, numbers, tables = every + members, numbers + [tables] * len(members), tables + 1
-    budgets = (1.0,) * len(looks) + (SHARE,) * (tables - len(looks))
-    return count_cells(every, np.asarray(numbers), codec, sigma, share=share, budgets=budgets)
+    """A table of cells for each group of columns, then one for each look at a group, then one for each of its grids."""
+    every, numbers, cells = list(drafts), groups.tolist(), list[Grouping | None]([None] * len(drafts))
+    budgets = [1.0 for _ in looks]
+    more: list[tuple[int, Node | None, Grouping | None, float]]
+    more = [(own, look.node, None, LOOKING) for own, look in enumerate(looks)]
+    more += [(own, one.node, one.outcome, DECIMALS) for own, one in enumerate(asked) if one is not None]
+    for own, node, grouping, budget in more:
+        if node is not None:
+            members = [like(node, drafts[k]) for k in np.flatnonzero(groups == own)]
+            every, numbers = every + members, numbers + [len(budgets)] * len(members)
+            cells, budgets = cells + [grouping] * len(members), [*budgets, budget]
+    return count_cells(every, np.asarray(numbers), codec, sigma, share=share, budgets=tuple(budgets), cells=cells)
 
 
 def noise_of(question: Counts, table: int) -> float:
@@ -169,12 +190,17 @@ def count_cells(
     share: bool = False,
     by_class: bool = False,
     budgets: tuple[float, ...] = (),
+    cells: Sequence[Grouping | None] = (),
 ) -> Counts:
-    """One table of outcomes for each group of columns, with `by_class` of outcomes per class."""
+    """One table of outcomes, or of `cells` of them, for each group of columns, with `by_class` of outcomes per class."""
     cliques: list[Clique] = [(0, number + 1) if by_class else (number + 1,) for number in range(len(nodes))]
     tables = tuple(tuple(cliques[k] for k in np.flatnonzero(groups == number)) for number in range(groups.max() + 1))
-    cells, sizes = cell_map(nodes, None), cells_of(nodes, codec.class_count)
-    return Counts(cells, sizes, tables, sigma, codec.schema.max_rows_per_unit, share, budgets)
+    joined = list(cells) or [None] * len(nodes)
+    sizes = (
+        codec.class_count,
+        *(node.outcomes if own is None else own.cells for node, own in zip(nodes, joined, strict=True)),
+    )
+    return Counts(cell_map(nodes, joined), sizes, tables, sigma, codec.schema.max_rows_per_unit, share, budgets)
 
 
 def averages(counts: Sequence[np.ndarray], question: Counts, groups: np.ndarray) -> list[np.ndarray]:

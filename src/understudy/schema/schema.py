@@ -245,6 +245,11 @@ class Schema:
         )
         return replace(self, columns=columns)
 
+    def with_decimals(self, found: Mapping[str, int]) -> "Schema":
+        """This schema with the decimals of these columns."""
+        columns = (replace(c, decimals=found[c.name]) if c.name in found else c for c in self.columns)
+        return replace(self, columns=tuple(columns)) if found else self
+
     def _filled(self, column: Column, value: "Bounds | tuple[Value, ...]") -> Column:
         if column.kind in NUMERIC:
             lower, upper = usable_bounds(column, float(value[0]), float(value[1]))

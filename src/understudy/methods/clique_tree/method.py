@@ -36,6 +36,7 @@ from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping, estimate, learned_columns
+from understudy.measure.decimals import found_decimals
 from understudy.measure.one_way import announce_one_way
 from understudy.methods.clique_tree.assemble import assemble
 from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns, averaged, level_map
@@ -232,7 +233,8 @@ class CliqueTree(Estimator):
         beliefs = descend(tree, inside, self.passes)
         targets = targets_of(tree, beliefs, beside)
         network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets)
-        return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept)
+        found = found_decimals(columns.nodes)
+        return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept, decimals=found)
 
     def weights(self, columns: Columns, label: str | None) -> tuple[dict[Clique, float], set[Clique]]:
         """The workload: how much each pair counts, and the pairs that count more.

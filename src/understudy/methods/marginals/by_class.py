@@ -15,6 +15,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.errors import UsageError
 from understudy.measure.cells import MOST, Grouping, Node, cell_map, group, learned_columns, value_count
+from understudy.measure.decimals import found_decimals
 from understudy.measure.described import class_cells, grouped_cells, outcome_cells
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
@@ -54,7 +55,8 @@ class ByClass(NamedTuple):
     def opening(self, codec: Codec, drawn: list[Conditional]) -> Opening:
         """Tables of the model, and what draws from them."""
         network = assemble(self.nodes, self.groups, self.masses, drawn)
-        return Opening(MarginalGenerator.of(network, codec), network, released=self.kept(codec))
+        found = found_decimals(self.nodes)
+        return Opening(MarginalGenerator.of(network, codec), network, released=self.kept(codec), decimals=found)
 
     def kept(self, codec: Codec) -> tuple[Released, ...]:
         """Counts of outcomes per class as they were released, and what the model was fitted to."""

@@ -15,6 +15,7 @@ import numpy as np
 from understudy.accounting import Plan
 from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping
+from understudy.measure.decimals import found_decimals
 from understudy.measure.described import outcome_cells
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble, positive
@@ -62,7 +63,8 @@ class Independent(Estimator):
             )
             for number, (node, part) in enumerate(zip(nodes, found, strict=True), 1)
         )
-        return Opening(MarginalGenerator.of(network, codec), network, released=kept)
+        found_grids = found_decimals(nodes)
+        return Opening(MarginalGenerator.of(network, codec), network, released=kept, decimals=found_grids)
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None

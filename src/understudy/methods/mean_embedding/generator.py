@@ -50,7 +50,7 @@ class MeanEmbeddingGenerator(Silent):
     shared: bool  # one correlation matrix for all classes
 
     def init(self, key: PRNGKeyArray, hints: Latent) -> Latent:
-        return Latent(*(np.asarray(value, np.float32) for value in hints))
+        return Latent(*(value.astype(np.float32) for value in hints))  # traced where an audit begins many fits at once
 
     def sampler(self, state: Latent) -> dict[str, np.ndarray]:
         return dict(state._asdict())

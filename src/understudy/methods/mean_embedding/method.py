@@ -19,6 +19,7 @@ from understudy.accounting import Plan
 from understudy.estimator import Estimator
 from understudy.measure.class_moments import CELLS, MOMENTS, ClassFeatures, ask_cells, ask_moments, margins
 from understudy.measure.column_shapes import COLUMN_SHAPES, announce_shapes, ask_shapes
+from understudy.measure.decimals import found_decimals
 from understudy.measure.few_rows import ask_means
 from understudy.measure.latent_normal import Block, fit_latent, quantile_table
 from understudy.measure.marginals import normal_scores
@@ -109,7 +110,8 @@ class MeanEmbedding(Estimator):
             correlations = ask_pairs(curator, features, noise[PAIRS], densities, rates)
             fitted = latent(features, densities, rates, correlations, self.rounds)
         generator = MeanEmbeddingGenerator(features.heads, codec.class_count, len(fitted.factor) == 1)
-        return Opening(generator, fitted, marginals=scores.marginals, released=released)
+        grids = found_decimals(found.nodes)
+        return Opening(generator, fitted, marginals=scores.marginals, released=released, decimals=grids)
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
