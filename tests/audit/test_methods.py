@@ -77,7 +77,7 @@ OFTEN = ("independent",)
 @pytest.mark.parametrize("name", ["clique-tree", "mean-embedding", "mst"])
 def test_fits_without_rounds_begin_side_by_side(name):
     """Their generators' `init` is traced with the hints of all fits; one that asked for arrays ended the audit of its method."""
-    result = audit(name, threats=("black-box",), attacks=("querybased",), runs=20)
+    result = audit(name, threats=("black-box",), attacks=("querybased",), runs=40)
     assert not result.violated
 
 

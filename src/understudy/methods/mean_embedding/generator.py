@@ -52,7 +52,7 @@ class MeanEmbeddingGenerator(Silent):
     def init(self, key: PRNGKeyArray, hints: Latent) -> Latent:
         return Latent(*(value.astype(np.float32) for value in hints))  # traced where an audit begins many fits at once
 
-    def sampler(self, state: Latent) -> dict[str, np.ndarray]:
+    def sampler(self, state: Latent) -> dict[str, Any]:
         return dict(state._asdict())
 
     def encoded(
