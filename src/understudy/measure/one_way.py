@@ -122,23 +122,15 @@ def cut(
     asked = first_grids([drafts[k] for k in first], columns, rows, sigmas[0] * unit)
     for name, sigma in zip(CELLS, sigmas, strict=True):
         question = count_closely(drafts, groups, looks, asked, codec, sigma, share=share)
-        released = curator.ask(name, question).value
-        parts, noise = averages(released, question, np.arange(len(released))), noise_of(question, 0)
-        others = ((part, noise_of(question, table)) for table, part in enumerate(parts) if table >= len(first))
-        looks = [look if look.node is None else closer(look, *next(others)) for look in looks]
-        decimals = [None if own is None else decimals_of(own, *next(others)) for own in asked]
+        told = heard(question, curator.ask(name, question).value, looks, asked, columns)
+        looks, asked = told.looks, [None] * len(first)
         spikes = [look.into if name == CELLS[-1] else NONE for look in looks]
         finer = [
-            recut_around(drafts[k], part, estimate(drafts[k], part, noise, rows), noise, intervals, own)
-            for k, part, own in zip(first, parts, spikes, strict=False)
+            recut_around(drafts[k], part, estimate(drafts[k], part, told.noise, rows), told.noise, intervals, own)
+            for k, part, own in zip(first, told.parts, spikes, strict=True)
         ]
-        finer = [on_grid(*each) for each in zip(finer, columns, decimals, strict=True)]
-        looks = [
-            look if look.node is None else look._replace(node=on_grid(look.node, column, own))
-            for look, column, own in zip(looks, columns, decimals, strict=True)
-        ]
+        finer = [on_grid(*each) for each in zip(finer, columns, told.decimals, strict=True)]
         drafts = [like(finer[own], draft) for draft, own in zip(drafts, groups, strict=True)]
-        asked = [None] * len(first)
     found = list(nodes)
     for number, draft in zip(wide, drafts, strict=True):
         found[number] = draft
@@ -174,6 +166,34 @@ def count_closely(
             every, numbers = every + members, numbers + [len(budgets)] * len(members)
             cells, budgets = cells + [grouping] * len(members), [*budgets, budget]
     return count_cells(every, np.asarray(numbers), codec, sigma, share=share, budgets=tuple(budgets), cells=cells)
+
+
+class Heard(NamedTuple):
+    """What an answer says of every group of columns."""
+
+    parts: list[np.ndarray]  # counts of its cells
+    noise: float  # on each of them
+    looks: list[Look]  # where to look next
+    decimals: list[int | None]  # of its numbers
+
+
+def heard(
+    question: Counts,
+    released: Sequence[np.ndarray],
+    looks: Sequence[Look],
+    asked: Sequence[Grids | None],
+    columns: Sequence[Column],
+) -> Heard:
+    """The tables of `count_closely` one after the other."""
+    parts = averages(released, question, np.arange(len(released)))
+    others = ((part, noise_of(question, table)) for table, part in enumerate(parts) if table >= len(looks))
+    then = [look if look.node is None else closer(look, *next(others)) for look in looks]
+    decimals = [None if own is None else decimals_of(own, *next(others)) for own in asked]
+    then = [
+        look if look.node is None else look._replace(node=on_grid(look.node, column, own))
+        for look, column, own in zip(then, columns, decimals, strict=True)
+    ]
+    return Heard(parts[: len(looks)], noise_of(question, 0), then, decimals)
 
 
 def noise_of(question: Counts, table: int) -> float:
