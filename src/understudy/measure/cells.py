@@ -179,7 +179,7 @@ def make_nodes(codec: Codec) -> list[Node]:
 
 
 def alike(codec: Codec, nodes: list[Node]) -> np.ndarray:
-    """A number for every node: numeric columns of the same kind, bounds and decimals share one if they are `NEIGHBOURS` or more."""
+    """A number for every node: numeric columns alike in kind, bounds and decimals share one if they are `NEIGHBOURS` or more."""
 
     def key(node: Node) -> tuple[object, ...]:
         column = codec.schema.column(node.column)
