@@ -22,7 +22,7 @@ from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.questions import ColumnKinds
 from understudy.schema import Column, FoundKinds, PaidKinds, Schema, estimate_gaps, estimate_kinds
 from understudy.schema.columns import text_column
-from understudy.schema.draft import column_types
+from understudy.schema.draft import public_types
 from understudy.schema.facts import file_format
 
 DELTA = 1e-6
@@ -55,7 +55,7 @@ def find_kinds(
         raise UsageError(f"max_rows={max_rows} must be a whole number from 1")
     if unit is None and max_rows != 1:
         raise UsageError("max_rows is given without a unit column")
-    header = list(column_types(path))
+    header = list(public_types(path))
     asked = tuple(name for name in (header if names is None else names) if name != unit)
     for name in (*asked, *([] if unit is None else [unit])):
         if name not in header:
