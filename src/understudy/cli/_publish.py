@@ -66,10 +66,6 @@ def publish(
         resolved = check(known, model)
         # All that can be refused is refused before anything is paid.
         origin_checked(synthetic, model_dir)
-        if (out / LEDGER).exists():
-            raise UsageError(
-                f"--out {str(out)!r} holds the ledger of an evaluation that was paid for; keep it, and name another folder"
-            )
         out.mkdir(parents=True, exist_ok=True)
         found = run(
             list(synthetic),
