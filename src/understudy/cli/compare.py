@@ -119,8 +119,8 @@ def what_is_left(out: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         if (out / RECORD).exists():
             typer.echo(
-                f"stopped; {out} may hold private state of an unfinished fit, keep it secret. The same command goes on and "
-                "charges nothing twice.",
+                f"stopped; {out} may hold private state of an unfinished fit, keep it secret. The same command goes on where it "
+                "can and charges nothing twice.",
                 err=True,
             )
         raise
