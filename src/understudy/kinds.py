@@ -15,7 +15,6 @@ import dp_accounting as dpa
 
 from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
-from understudy.accounting.ledger import refuse_taken
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -75,11 +74,15 @@ def find_kinds(
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
     release, payer = secrets.token_hex(8), account_of(account)
-    refuse_taken(ledger)
+    postings = () if payer is None else payer.book.postings_of(plan, unit, release=release)
+    if payer is not None:
+        payer.check(postings)  # refused, nothing is left behind
     try:
-        if payer is not None:
-            payer.charge(KINDS, payer.book.postings_of(plan, unit, release=release), plan.fingerprint())
-        with Ledger(plan, ledger) as record:
+        with Ledger(
+            plan, ledger
+        ) as record:  # one that is there, or cannot be written, is found before anything is charged
+            if payer is not None:
+                payer.charge(KINDS, postings, plan.fingerprint())
             votes = Curator(table, schema, record, noise or SecureNoise()).ask(KINDS, question).value
     finally:
         table.close()
