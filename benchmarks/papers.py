@@ -47,9 +47,10 @@ FACTS = ("samples", "features", "columns", "positives", "imbalance", "auroc-chan
 
 PREFACE = """# The papers' tables, beside ours
 
-Written by `python -m benchmarks papers` from `benchmarks/published` and `benchmarks/results`; no number is typed by hand. Ours is
-the mean over seeds of runs with a valid guarantee and default options (delta 1e-5; [how it is measured](benchmark.md)), and
-stands here once per cell. A verdict is *above* or *below* where the difference exceeds the spread over seeds.
+Written by `python -m benchmarks papers` from `benchmarks/published` and `benchmarks/results`; no number in a table is typed by
+hand. Ours is the mean over seeds of runs with a valid guarantee and default options (delta 1e-5;
+[how it is measured](benchmark.md)), and stands here once per cell.
+A verdict is *above* or *below* where the difference exceeds the spread over seeds.
 On tables the defaults of `pate-gan`, `g-pate`, `dpgan` and `rdp-cgan` put all or nearly all of their budget into a paid
 start, so two of them side by side compare starts; what votes and gradients reach alone stands in [pate-gan.md](pate-gan.md)
 and [gradients.md](gradients.md).

@@ -72,7 +72,8 @@ def computation(record: Record) -> tuple[Any, ...]:
     """What a run computed and how it was judged, whatever its seed and the version of its code."""
     options = tuple(sorted((name, str(value)) for name, value in record["options"].items()))
     judged = (record.get("scoring") or "utility", *(record.get("classifiers") or ()))
-    return (*(record.get(name) for name in ("dataset", "method", "epsilon", "max_rows")), options, judged)
+    fitted = ("dataset", "method", "epsilon", "delta", "split", "rows", "max_rows")
+    return (*(record.get(name) for name in fitted), options, judged)
 
 
 def prepare(folder: Path) -> None:

@@ -15,14 +15,14 @@ costs them nothing more (parallel composition); whoever is in both tables pays f
 The holder's account does not know who is in which table, so there the choice adds up with the fits.
 """
 
-import itertools
-import json
+import os
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import dp_accounting as dpa
 import numpy as np
@@ -31,14 +31,14 @@ from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting import epsilon as price
 from understudy.accounting.book import Posting
-from understudy.accounting.ledger import refuse_taken
 from understudy.adviser import advise
 from understudy.artifact import Model, codec_of, load
+from understudy.candidates import Candidate, candidates
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.experience import LABEL
 from understudy.files import read_json, write_json
-from understudy.methods.registry import check_names, method_options
+from understudy.methods.registry import METHODS
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -50,7 +50,6 @@ from understudy.schema import Schema
 CHOICE = "choice between the models"
 TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged
 TREES = 50
-VALUE = re.compile(r"[\w.+-]{1,40}")  # of an option that is varied
 RECORD, RESULT, CHOICE_LEDGER, CHARGED = "comparison.json", "result.json", "choice-ledger.jsonl", "account.json"
 
 
@@ -105,43 +104,18 @@ class Comparison:
         ]
 
 
-class Candidate(NamedTuple):
-    """A method and the options in which it differs from its defaults."""
-
-    method: str
-    options: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """What it is called in results, and its folder: `pate-gan,teachers=50`."""
-        return ",".join([self.method, *(f"{option}={value}" for option, value in self.options.items())])
-
-
-def candidates(methods: Sequence[str], vary: Mapping[str, Sequence[Any]]) -> list[Candidate]:
-    """Every method with every combination of the varied options."""
-    for method in methods:
-        check_names(method, method_options(method), vary)
-    for option, values in vary.items():
-        for value in values:
-            if not VALUE.fullmatch(str(value)):  # candidates have folders of their name
-                raise UsageError(f"vary: {option} takes numbers and words here, not {value!r}")
-    settings = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
-    found = [Candidate(method, options) for method in methods for options in settings]
-    if len({one.name for one in found}) != len(found) or len(found) < 2:
-        raise UsageError("methods: name at least two different methods, e.g. mst and mean-embedding, or vary an option")
-    return found
-
-
 def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[list[Estimator], float]:
     """Estimators with equal shares, and what all of their releases cost together."""
     from understudy.accounting.gaussian import epsilon as gaussian_epsilon
     from understudy.accounting.gaussian import mu
 
-    share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(each) ** 0.5, budget.delta)
+    # mu / sqrt(m) is exact for Gaussian releases; others (categories with their own delta) need a little less
+    share = budget.epsilon / len(each)
+    if not budget.pure:
+        share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(each) ** 0.5, budget.delta)
     while True:
-        # mu / sqrt(m) is exact for Gaussian releases; others (categories with their own delta) need a little less
-        estimators = [method_class(one.method)(epsilon=share, delta=budget.delta, **one.options) for one in each]
-        plans = [estimator.plan(schema) for estimator in estimators]
+        made = [planned(one, share, schema, budget) for one in each]
+        estimators, plans = [estimator for estimator, _ in made], [plan for _, plan in made]
         for plan in plans:
             if not plan.valid:
                 raise UsageError(f"methods: {plan.method} has no valid guarantee ({plan.void_reason}); leave it out")
@@ -149,6 +123,17 @@ def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[li
         if together <= budget.epsilon:
             return estimators, together
         share *= 0.98 * budget.epsilon / together
+
+
+def planned(one: Candidate, share: float, schema: Schema, budget: Budget) -> tuple[Estimator, Plan]:
+    """A candidate's estimator and plan; what is wrong with a value that is varied says so."""
+    try:
+        estimator: Estimator = method_class(one.method)(epsilon=share, delta=budget.delta, **one.options)
+        return estimator, estimator.plan(schema)
+    except UsageError as error:
+        if any(re.search(rf"\b{option}\b", str(error)) for option in one.options):
+            raise UsageError(f"vary: {error}") from None
+        raise
 
 
 def compare(
@@ -173,19 +158,21 @@ def compare(
     `noise` is the choice's; other than the operating system's it voids the choice, and the result says so.
     """
     budget = Budget(epsilon, delta)
-    if real is not None and schema.label_kind not in ("binary", "multiclass"):
-        raise UsageError(
-            "real: a choice is made by predicting a class label, and the schema names none; publish all models"
-        )
+    if real is not None and budget.pure:
+        raise UsageError("real: a choice is priced with a delta; give one, e.g. 1e-5, or publish all models")
+    check_tables(data, real, schema)
     each = candidates(methods, vary or {})
     estimators, together = split(each, schema, budget)
     named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
     folder = Path(out)
-    check_same(folder, named, schema)
+    record = check_same(folder, named, schema)
     payer = account_of(account)
-    receipt = None if payer is None else charge_fits(payer, named, schema, folder)
-    models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
     entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
+    choice = [] if real is None or made_before(folder) else [choice_event(budget)]
+    bill = None if payer is None else bill_of(payer, named, schema, folder, choice)
+    begin(folder, record)
+    receipt = None if payer is None or bill is None else charge_fits(payer, bill, named, schema, folder)
+    models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
     earlier = made_before(folder)
     if earlier is not None:
         return earlier  # a second choice would be a second release
@@ -215,38 +202,93 @@ def made_before(folder: Path) -> Comparison | None:
     path = folder / RESULT
     if not path.is_file():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if found["chosen"] is None:
-        return None
-    return Comparison(**found | {"entries": tuple(Entry(**one) for one in found["entries"])})
+    found = read_json(path)
+    try:
+        entries = tuple(Entry(**one) for one in found["entries"])
+        return None if found["chosen"] is None else Comparison(**found | {"entries": entries})
+    except (KeyError, TypeError):
+        raise UsageError(f"out: {str(path)!r} is damaged; put it back as it was, or choose another name") from None
 
 
-def check_same(folder: Path, named: Mapping[str, Estimator], schema: Schema) -> None:
-    """A folder belongs to one comparison: models fitted under another split would spend more than the total."""
+def check_tables(data: object, real: object, schema: Schema) -> None:
+    """What can be known of the tables without a row of theirs is looked at before anything is written or charged."""
+    PrivateTable(data, schema)
+    if real is None:
+        return
+    if schema.label_kind not in ("binary", "multiclass"):
+        raise UsageError(
+            "real: a choice is made by predicting a class label, and the schema names none; publish all models"
+        )
+    if same(data, real):
+        raise UsageError(
+            "real: this is the table that is learned from; a choice is made on held-out rows of other people, who pay for it"
+        )
+    try:
+        PrivateTable(real, schema)
+    except UsageError as error:
+        raise UsageError(f"real: {error}") from None
+
+
+def same(data: object, real: object) -> bool:
+    """Whether two tables are one frame or one file. Whether people are in both is theirs to know."""
+    try:
+        return data is real or os.path.samefile(data, real)  # type: ignore[arg-type]
+    except (OSError, TypeError, ValueError):  # frames, addresses
+        return False
+
+
+def check_same(folder: Path, named: Mapping[str, Estimator], schema: Schema) -> dict[str, Any]:
+    """What a comparison is known by. A folder belongs to one: models fitted under another split would spend more than the total,
+    and so would models that were there before."""
     wanted = {
         "methods": {name: estimator.epsilon for name, estimator in named.items()},
         "schema": schema.fingerprint(),
         "delta": next(iter(named.values())).delta,
     }
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"out: {str(folder)!r} is a file and a folder is needed; choose another name")
     path = folder / RECORD
     if path.exists():
-        if json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(wanted)):
+        if read_json(path) != wanted:
             raise UsageError(
                 f"out: {str(folder)!r} holds another comparison; use the same methods and budget, or another name"
             )
-        return
+    elif folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"out: {str(folder)!r} holds files that are of no comparison; choose another name")
+    return wanted
+
+
+def begin(folder: Path, record: dict[str, Any]) -> None:
+    """From here on the folder is this comparison's."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, wanted)
+    if not (folder / RECORD).exists():
+        write_json(folder / RECORD, record)
 
 
-def charge_fits(payer: Account, named: Mapping[str, Estimator], schema: Schema, folder: Path) -> Receipt:
-    """One entry for all fits. Its token is in the folder before it is charged: run again, nothing is charged twice."""
+@dataclass(frozen=True)
+class Bill:
+    """What the holder's account is charged for all fits, and by which token."""
+
+    token: str
+    postings: tuple[Posting, ...]
+
+
+def bill_of(
+    payer: Account, named: Mapping[str, Estimator], schema: Schema, folder: Path, choice: Sequence[dpa.DpEvent]
+) -> Bill:
+    """UsageError if the account does not cover all fits and the choice: fits alone would be paid for half of what was asked."""
     path = folder / CHARGED
-    if not path.exists():
-        write_json(path, {"token": secrets.token_hex(16)})
-    token = str(read_json(path)["token"])
-    postings = [posting for one in named.values() for posting in payer.postings(one.plan(schema), schema)]
-    return payer.charge(f"compare {', '.join(named)}", postings, schema.fingerprint(), token)
+    token = str(read_json(path)["token"]) if path.exists() else secrets.token_hex(16)
+    postings = tuple(posting for one in named.values() for posting in payer.postings(one.plan(schema), schema))
+    open_ = () if payer.refresh().receipt(token) else postings
+    payer.check([*open_, *(Posting(CHOICE, event) for event in choice)])
+    return Bill(token, postings)
+
+
+def charge_fits(payer: Account, bill: Bill, named: Mapping[str, Estimator], schema: Schema, folder: Path) -> Receipt:
+    """One entry for all fits. Its token is in the folder before it is charged: run again, nothing is charged twice."""
+    write_json(folder / CHARGED, {"token": bill.token})
+    return payer.charge(f"compare {', '.join(named)}", bill.postings, schema.fingerprint(), bill.token)
 
 
 def _fit(
@@ -261,7 +303,9 @@ def _fit(
 ) -> Model:
     target = folder / name
     if (target / "model.json").is_file():
-        return load(target)  # paid for and finished by an earlier run
+        return finished(
+            load(target), estimator.plan(schema), schema, target
+        )  # by an earlier run, which has paid for it
     checkpoint = folder / f"{name}.checkpoint"
     resume = Checkpoint(checkpoint).exists()
     spent = Checkpoint(checkpoint).spent(estimator.delta)
@@ -277,10 +321,23 @@ def _fit(
     ).fitted
 
 
+def finished(model: Model, plan: Plan, schema: Schema, target: Path) -> Model:
+    """A model of an earlier run, which must be what the total was computed for."""
+    other = model.plan.fingerprint() != plan.fingerprint() or model.schema.fingerprint() != schema.fingerprint()
+    if other or model.void_reason:
+        raise UsageError(
+            f"out: {str(target)!r} is not the model that this comparison fits (another budget, schema, or no guarantee): its "
+            "total would be untrue; choose another name"
+        )
+    return model
+
+
 def entry(name: str, estimator: Estimator, schema: Schema, budget: Budget, folder: Path) -> Entry:
     """One candidate of a comparison: its plan, and what it is expected to keep (not known of options that are varied)."""
 
     def kept(epsilon: float) -> float | None:
+        if budget.pure or name not in METHODS:
+            return None
         known = advise(schema, epsilon=epsilon, delta=budget.delta, use=LABEL).outlook
         return next((one.kept for one in known if one.method == name), None)
 
@@ -303,28 +360,45 @@ def choose(
     payer: Account | None = None,
 ) -> tuple[int, dpa.DpEvent]:
     """The model whose classifier does best on held-out rows, by a paid choice, and the event it cost."""
-    resolved = models[0].resolved
-    sigma = noise_scale(budget, lambda sigma: [dpa.GaussianDpEvent(sigma)])
+    resolved, event = models[0].resolved, choice_event(budget)
     judges = tuple(judge_of(model, resolved) for model in models)
-    question = ModelChoice(judges, sigma, schema.max_rows_per_unit)
+    question = ModelChoice(judges, event.noise_multiplier, schema.max_rows_per_unit)
     plan = Plan(
         method=CHOICE,
         budget=budget,
         unit=describe_unit(schema),
-        charges=(Charge(CHOICE, question.event),),
+        charges=(Charge(CHOICE, event),),
         parameters={},
         notes=(),
     )
-    refuse_taken(record)
-    if payer is not None:
-        payer.charge(CHOICE, [Posting(CHOICE, question.event)], plan.fingerprint())
-    ledger = Ledger(plan, record)  # on disk: a second choice after a crash would have to be paid again, and is refused
-    curator = Curator(PrivateTable(real, schema), schema, ledger, noise)
-    curator.adopt(codec_of(resolved, True))
+    table = PrivateTable(real, schema)
     try:
-        return curator.ask(CHOICE, question).value, question.event
+        with choice_ledger(plan, record) as ledger:
+            if payer is not None:
+                payer.charge(CHOICE, [Posting(CHOICE, event)], plan.fingerprint())
+            curator = Curator(table, schema, ledger, noise)
+            curator.adopt(codec_of(resolved, True))
+            return curator.ask(CHOICE, question).value, event
     finally:
-        ledger.close()
+        table.close()
+
+
+def choice_event(budget: Budget) -> dpa.GaussianDpEvent:
+    """What the choice costs: all of the budget, of the held-out people."""
+    return dpa.GaussianDpEvent(noise_scale(budget, lambda sigma: [dpa.GaussianDpEvent(sigma)]))
+
+
+@contextmanager
+def choice_ledger(plan: Plan, record: Path) -> Iterator[Ledger]:
+    """On disk: a choice that was charged and lost its result, in a crash, is not made again. One that was not charged is."""
+    with Ledger.reopen(plan, record) if record.exists() else Ledger(plan, record) as ledger:
+        if ledger.spent:
+            raise UsageError(
+                f"out: a choice was charged epsilon {ledger.epsilon_spent:.4g} in {str(record)!r} and ended before its result "
+                "was written; a second one costs the held-out people as much again. Publish all models; or note that, move "
+                "the file away (it is the record), and run again"
+            )
+        yield ledger
 
 
 def judge_of(model: Model, resolved: Schema) -> Step:

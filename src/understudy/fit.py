@@ -114,7 +114,7 @@ def fit(
     `account` is charged when the table was found and before anything is released; a resumed fit is not charged again.
     `engine` (`understudy.engine`) says where tables too large for memory are added up; it never shows in the model.
     """
-    if noise is None and in_worker() and not at_a_job():  # workers read the main script again; jobs are dealt once
+    if noise is None and in_worker() and not at_a_job():  # workers read the main script again; jobs are dealt
         raise UsageError(
             "a fit was started inside a worker process, where it would spend its budget once more for each worker; fit in the "
             "main process"

@@ -15,14 +15,13 @@ import dp_accounting as dpa
 
 from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
-from understudy.accounting.ledger import refuse_taken
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
 from understudy.questions import ColumnKinds
 from understudy.schema import Column, FoundKinds, PaidKinds, Schema, estimate_gaps, estimate_kinds
 from understudy.schema.columns import text_column
-from understudy.schema.draft import column_types
+from understudy.schema.draft import public_types
 from understudy.schema.facts import file_format
 
 DELTA = 1e-6
@@ -55,7 +54,7 @@ def find_kinds(
         raise UsageError(f"max_rows={max_rows} must be a whole number from 1")
     if unit is None and max_rows != 1:
         raise UsageError("max_rows is given without a unit column")
-    header = list(column_types(path))
+    header = list(public_types(path))
     asked = tuple(name for name in (header if names is None else names) if name != unit)
     for name in (*asked, *([] if unit is None else [unit])):
         if name not in header:
@@ -75,11 +74,15 @@ def find_kinds(
         charges=(Charge(KINDS, question.event, f"{len(asked)} columns"),),
     )
     release, payer = secrets.token_hex(8), account_of(account)
-    refuse_taken(ledger)
+    postings = () if payer is None else payer.book.postings_of(plan, unit, release=release)
+    if payer is not None:
+        payer.check(postings)  # refused, nothing is left behind
     try:
-        if payer is not None:
-            payer.charge(KINDS, payer.book.postings_of(plan, unit, release=release), plan.fingerprint())
-        with Ledger(plan, ledger) as record:
+        with Ledger(
+            plan, ledger
+        ) as record:  # one that is there, or cannot be written, is found before anything is charged
+            if payer is not None:
+                payer.charge(KINDS, postings, plan.fingerprint())
             votes = Curator(table, schema, record, noise or SecureNoise()).ask(KINDS, question).value
     finally:
         table.close()

@@ -1,19 +1,25 @@
 """A comparison spends its budget once, whatever is published of it, and its choice is paid for."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.accounting import Budget, LedgerError, epsilon, holds, verify
+from understudy.account import Account
+from understudy.accounting import Budget, Ledger, epsilon, holds, verify
 from understudy.artifact import load
+from understudy.candidates import candidates
 from understudy.cli import run as command
-from understudy.compare import CHOICE_LEDGER, RESULT, candidates, compare, split
+from understudy.cli._output import show
+from understudy.cli.compare import table as shown
+from understudy.compare import CHOICE, CHOICE_LEDGER, RECORD, RESULT, Comparison, Entry, choose, compare, split
 from understudy.errors import UsageError
 from understudy.files import write_json
-from understudy.private import Curator
+from understudy.methods.registry import method
+from understudy.private import Curator, PrivateTable
 from understudy.private.answers import models
 from understudy.private.mapping import Block
 from understudy.private.noise import SeededNoise
@@ -76,7 +82,7 @@ def test_models_are_kept_the_choice_is_made_once_and_the_price_is_said(tmp_path)
         compare(table(10), SCHEMA, methods=METHODS, epsilon=4.0, out=out)
     (out / RESULT).unlink()  # as after a crash between the choice and its result
     assert (out / CHOICE_LEDGER).is_file()
-    with pytest.raises(LedgerError, match="exists already"):
+    with pytest.raises(UsageError, match="a second one costs the held-out people as much again"):
         compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
 
 
@@ -98,7 +104,13 @@ def test_settings_of_one_method_are_chosen_between_and_all_of_them_are_paid_for(
     [
         ({"teachers": [1, 2]}, "no option 'teachers'"),
         ({"edges_share": [0.1]}, "at least two"),
-        ({"edges_share": [0.1, 0.1]}, "at least two"),
+        ({"edges_share": [0.1, 0.10]}, "vary: edges_share has the value 0.1 twice"),
+        ({"steps": [100, 100.0]}, "twice"),  # as it was: two names for one model, paid for as two
+        ({"edges_share": "15"}, "takes a list of values"),  # as it was: 1 and 5
+        ({"edges_share": 0.1}, "takes a list of values"),
+        ({"edges_share": []}, "has no values"),
+        ({"edges_share": [0.1, -0.1]}, "vary: edges_share=-0.1 must be"),
+        ({"epsilon": [0.1, 9.0]}, "no option 'epsilon'"),
         ({"edges_share": ["../a", 0.1]}, "numbers and words"),
     ],
 )
@@ -106,6 +118,121 @@ def test_what_cannot_be_varied_is_refused_by_name(tmp_path, vary, word):
     with pytest.raises(UsageError, match=word):
         compare(table(10), SCHEMA, methods=["mst"], vary=vary, epsilon=3.0, out=tmp_path / "no")
     assert not (tmp_path / "no").exists()
+
+
+def test_values_of_numpy_are_varied_as_python_has_them(tmp_path):
+    found = compare(
+        table(100), SCHEMA, methods=["mst"], vary={"steps": np.array([100, 200])}, epsilon=1.0, out=tmp_path / "out"
+    )
+    assert [one.method for one in found.entries] == ["mst,steps=100", "mst,steps=200"]
+
+
+@pytest.mark.parametrize("wrong", ["data", "real"])
+def test_a_table_that_cannot_be_read_is_refused_before_anything_is_written_or_charged(tmp_path, wrong):
+    """As it was: the account was charged before the table was looked at, and the choice before the held-out rows were, whose
+    ledger then refused every other try."""
+    account = Account.create(tmp_path / "account", units=["row"], epsilon=9.0, delta=1e-5)
+    tables = {"data": table(100), "real": table(100, 1)}
+    tables[wrong] = tables[wrong].drop(columns="z")
+    with pytest.raises(
+        UsageError, match=f"{'real: ' if wrong == 'real' else ''}column 'z' of the schema is not in the table"
+    ):
+        compare(
+            tables["data"],
+            SCHEMA,
+            methods=METHODS,
+            epsilon=1.0,
+            out=tmp_path / "o",
+            real=tables["real"],
+            account=account,
+        )
+    assert not account.refresh().book.entries and not (tmp_path / "o").exists()
+
+
+def test_an_account_covers_fits_and_choice_or_nothing_is_begun(tmp_path):
+    """As it was: fits were charged, the choice was refused; and a folder was left that refused a smaller budget."""
+    out, options = tmp_path / "out", {"methods": METHODS, "real": table(100, 1), "seed": 0}
+    account = Account.create(tmp_path / "account", units=["row"], epsilon=1.2, delta=1e-5)
+    with pytest.raises(UsageError, match="does not cover"):
+        compare(table(100), SCHEMA, epsilon=1.0, out=out, account=account, **options)
+    assert not account.refresh().book.entries and not out.exists()
+    found = compare(table(100), SCHEMA, epsilon=0.7, out=out, account=account, **options)
+    assert account.refresh().book.total == pytest.approx(found.both_epsilon)
+    assert compare(table(100), SCHEMA, epsilon=0.7, out=out, account=account, **options) == found
+    assert len(account.refresh().book.entries) == 2  # one for the fits and one for the choice, also when run again
+
+
+def test_fits_that_are_charged_are_not_asked_of_the_account_again(tmp_path):
+    """The account has room for the fits once, and for the choice beside them."""
+    account = Account.create(tmp_path / "account", units=["row"], epsilon=1.5, delta=1e-5)
+    options = {"methods": METHODS, "epsilon": 1.0, "out": tmp_path / "out", "account": account}
+    compare(table(100), SCHEMA, **options)
+    compare(table(100), SCHEMA, real=table(100, 1), **options)
+    assert len(account.refresh().book.entries) == 2
+
+
+def test_a_model_that_was_there_before_is_not_taken_for_one_of_the_total(tmp_path):
+    """As it was: a model of epsilon 50 in the place of a candidate's was kept, and the total was said to be 1."""
+    options = {"methods": METHODS, "epsilon": 1.0}
+    method("mst")(epsilon=50.0).fit(table(100), SCHEMA, out=tmp_path / "before" / "mst")
+    with pytest.raises(UsageError, match="files that are of no comparison"):
+        compare(table(100), SCHEMA, out=tmp_path / "before", **options)
+    out = tmp_path / "replaced"
+    compare(table(100), SCHEMA, out=out, **options)
+    shutil.rmtree(out / "mst")
+    shutil.copytree(tmp_path / "before" / "mst", out / "mst")
+    with pytest.raises(UsageError, match="its total would be untrue"):
+        compare(table(100), SCHEMA, out=out, **options)
+
+
+def test_held_out_rows_are_not_the_table_itself(tmp_path):
+    """As it was: the people of the table were said to pay nothing more for a choice that was made on them."""
+    rows, file = table(50), tmp_path / "rows.csv"
+    rows.to_csv(file, index=False)
+    for data, real in ((rows, rows), (file, str(tmp_path / "." / "rows.csv"))):
+        with pytest.raises(UsageError, match="real: this is the table that is learned from"):
+            compare(data, SCHEMA, methods=METHODS, epsilon=1.0, out=tmp_path / "out", real=real)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_choice_that_was_not_charged_is_made_when_the_comparison_goes_on(tmp_path, monkeypatch):
+    """As it was: a ledger without a charge, of a process that died at once, kept the choice from ever being made."""
+    options = {"methods": METHODS, "epsilon": 1.0, "out": tmp_path / "out", "real": table(100, 1)}
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Ledger, "charge", interrupted_at(CHOICE, Ledger.charge))
+        compare(table(100), SCHEMA, **options)
+    assert (tmp_path / "out" / CHOICE_LEDGER).is_file()
+    assert compare(table(100), SCHEMA, **options).chosen in METHODS
+
+
+def interrupted_at(purpose, charge):
+    def call(ledger, name, *rest, **more):
+        if name == purpose:
+            raise KeyboardInterrupt
+        return charge(ledger, name, *rest, **more)
+
+    return call
+
+
+def test_files_of_held_out_rows_go_with_the_choice(tmp_path, monkeypatch):
+    """As it was: private files into which a large table is spread were left to the end of the process."""
+    closed = []
+    monkeypatch.setattr(PrivateTable, "close", lambda self: closed.append(self))
+    models = [method(name)(epsilon=1.0).fit(table(100), SCHEMA).fitted for name in METHODS]
+    closed.clear()
+    monkeypatch.setattr(Ledger, "charge", interrupted_at(CHOICE, Ledger.charge))
+    with pytest.raises(KeyboardInterrupt):
+        choose(models, table(10), SCHEMA, Budget(1.0, 1e-5), SeededNoise(0), tmp_path / "ledger")
+    assert len(closed) == 1
+
+
+def test_candidates_without_a_delta_share_what_there_is(tmp_path):
+    """As it was: epsilon was split as for Gaussian noise, which has a delta, and the method that needs none was refused."""
+    budget, vary = Budget(1.0, 0.0), {"noise": ["laplace"], "start": ["none"], "teachers": [10, 20]}
+    estimators, together = split(candidates(["pate-gan"], vary), SCHEMA, budget)
+    assert [one.epsilon for one in estimators] == [0.5, 0.5] and 0.98 < together <= 1.0
+    with pytest.raises(UsageError, match="real: a choice is priced with a delta"):
+        compare(table(10), SCHEMA, methods=METHODS, epsilon=1.0, delta=0.0, out=tmp_path / "out", real=table(10, 1))
 
 
 def test_a_fit_that_died_in_its_opening_goes_on_or_is_not_paid_from_the_same_total(tmp_path):
@@ -208,6 +335,82 @@ def test_the_command(tmp_path, capsys):
     words[words.index("mst,independent")] = "mst"
     assert command(words[:-1]) == 2
     assert "--methods: name at least two" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (["--methods", "mst", "--vary", "edges_share=0.1,0.10"], "--vary: edges_share has the value 0.1 twice"),
+        (
+            ["--methods", "mst", "--vary", "edges_share=0.1,a"],
+            "--vary 'edges_share=0.1,a': option 'edges_share' must be",
+        ),
+        (["--methods", "mst", "--vary", "edges_share=0.1,-1"], "--vary: edges_share=-1 must be"),
+        (
+            ["--methods", "mst", "--vary", "teachers=1,2"],
+            "--vary 'teachers=1,2': method 'mst' has no option 'teachers'",
+        ),
+        (["--methods", "mst", "--vary", "edges_share"], "--vary 'edges_share' is not of the form"),
+        (["--methods", "mst,magic", "--vary", "edges_share=0.1"], "--methods: 'magic' is unknown"),
+        (["--methods", "mst,magic"], "--methods: 'magic' is unknown"),
+        (["--methods", "mst,mst"], "--methods: 'mst' is named twice"),
+        (["--methods", "mst,"], "--methods 'mst,' has an empty name"),
+        (["--delta", "2"], "--delta=2"),
+        (["--real", "rows.csv"], "--real: this is the table"),
+        (["--out", "rows.csv"], "--out: 'rows.csv' is a file"),
+    ],
+)
+def test_the_command_names_the_option_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, said):
+    monkeypatch.chdir(tmp_path)
+    table(20).to_csv("rows.csv", index=False)
+    SCHEMA.save(tmp_path / "rows.yaml")
+    assert command(["compare", "rows.csv", "--schema", "rows.yaml", "--epsilon", "1", "--out", "out", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "rows.yaml"]
+
+
+def test_interrupted_the_command_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table(20).to_csv("rows.csv", index=False)
+    SCHEMA.save(tmp_path / "rows.yaml")
+    words = [
+        "compare",
+        "rows.csv",
+        "--schema",
+        "rows.yaml",
+        "--epsilon",
+        "1",
+        "--methods",
+        "mst,independent",
+        "--out",
+        "out",
+    ]
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "charge", interrupted_at("class histogram", Ledger.charge))
+        assert command(words) == 130
+    assert "The same command goes on" in capsys.readouterr().err and (tmp_path / "out" / RECORD).is_file()
+    assert command(words) == 0
+
+
+def test_settings_that_differ_at_their_ends_are_shown_whole(tmp_path, monkeypatch, capsys):
+    """As it was: in a narrow terminal all names were cut to the same beginning."""
+    monkeypatch.setenv("COLUMNS", "80")
+    entries = [
+        Entry(method=f"mst,edges_share=0.1,pairs_share=0.{end}", epsilon=0.7, folder="o", kept=None, kept_alone=None)
+        for end in (25, 75)
+    ]
+    found = Comparison(
+        epsilon=1.0,
+        delta=1e-5,
+        unit="one row",
+        entries=tuple(entries),
+        chosen=None,
+        choice_epsilon=None,
+        both_epsilon=None,
+    )
+    show({}, lambda: shown(found), False)
+    said = "".join(capsys.readouterr().out.split())
+    assert "25" in said and "75" in said
 
 
 def test_library_errors_name_arguments(tmp_path):

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks import command, papers, store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +108,16 @@ def test_runs_that_are_judged_otherwise_do_not_replace_each_other():
     """A whole-table run of the same fit is newer and has no AUROC of twelve models."""
     whole = record(0.9, finished="2026-02-02", scoring="whole-table")
     assert len(store.newest([record(0.8), whole])) == 2
+
+
+@pytest.mark.parametrize("other", [{"split": "official"}, {"delta": 1e-6}, {"rows": 500}])
+def test_runs_on_other_rows_or_with_another_delta_do_not_replace_each_other(other):
+    """As it was: suites were pooled by data set, method and epsilon, and the newest run of another split took their place."""
+    ours = {"split": "random", "delta": 1e-5, "rows": None}
+    assert (
+        len(store.newest([record(0.8, **ours), record(0.9, 1, finished="2026-02-02", code="new", **(ours | other))]))
+        == 2
+    )
 
 
 def test_a_run_whose_rows_are_of_one_class_was_run(tmp_path):

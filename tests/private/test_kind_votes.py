@@ -6,6 +6,7 @@ import dp_accounting as dpa
 import numpy as np
 import pytest
 
+from understudy.account import Account
 from understudy.accounting import Budget, Charge, Ledger, LedgerError, Plan, epsilon
 from understudy.accounting.prior import KINDS
 from understudy.errors import UsageError
@@ -168,6 +169,20 @@ def test_find_kinds_from_a_file(tmp_path):
         find_kinds(tmp_path / "t.csv", 0.5, ledger=tmp_path / "ledger")
     (tmp_path / "t.csv").write_bytes(HEADER + b"".join(lines[:300]))
     assert set(find_kinds(tmp_path / "t.csv", 0.01, noise=SeededNoise(0)).kinds.values()) == {"?"}
+
+
+def test_a_ledger_that_cannot_be_written_costs_nothing_and_a_refusal_leaves_none(tmp_path):
+    """As it was: the account was charged, and then the ledger could not be written."""
+    (tmp_path / "t.csv").write_bytes(HEADER)
+    account = Account.create(tmp_path / "a", units=["who"], epsilon=0.1, delta=1e-5)
+    (tmp_path / "taken").write_text("of another run")
+    for ledger in (tmp_path / "nowhere" / "ledger", tmp_path / "taken"):
+        with pytest.raises(LedgerError):
+            find_kinds(tmp_path / "t.csv", 0.05, unit="who", ledger=ledger, account=account)
+    assert not account.refresh().book.entries
+    with pytest.raises(UsageError, match="does not cover"):
+        find_kinds(tmp_path / "t.csv", 0.5, unit="who", ledger=tmp_path / "ledger", account=account)
+    assert not (tmp_path / "ledger").exists()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_the_account_is_charged_before_the_first_answer_and_refuses_what_it_cann
     assert account.refresh().book.total == pytest.approx(found.epsilon, rel=1e-3) == found.account["total"]
     with pytest.raises(UsageError, match="does not cover"):
         publish([table(300, 1)], table(300, 2), SCHEMA, epsilon=0.9, account=account, **FEW)
-    assert order == ["charged", *["asked"] * 3, "charged"] and len(account.refresh().book.entries) == 1
+    assert order == ["charged", *["asked"] * 3] and len(account.refresh().book.entries) == 1
 
 
 def test_a_ledger_that_is_there_already_is_refused_before_the_account_is_charged(tmp_path):
@@ -74,6 +74,18 @@ def test_a_ledger_that_is_there_already_is_refused_before_the_account_is_charged
     with pytest.raises(UsageError, match="exists already"):
         publish([table(300, 1)], table(300, 2), SCHEMA, epsilon=0.7, account=account, record=tmp_path / "ledger", **FEW)
     assert not account.refresh().book.entries and (tmp_path / "ledger").read_text() == "of another run"
+
+
+def test_a_ledger_that_cannot_be_written_costs_nothing_and_a_refusal_leaves_none(tmp_path):
+    """As it was: the account was charged, and then the ledger could not be written."""
+    account = Account.create(tmp_path / "a", units=["row"], epsilon=1.0, delta=1e-5)
+    people = [table(300, 1)], table(300, 2), SCHEMA
+    with pytest.raises(UsageError, match="cannot write"):
+        publish(*people, epsilon=0.7, account=account, record=tmp_path / "nowhere" / "ledger", **FEW)
+    assert not account.refresh().book.entries
+    with pytest.raises(UsageError, match="does not cover"):
+        publish(*people, epsilon=1.7, account=account, record=tmp_path / "ledger", **FEW)
+    assert not (tmp_path / "ledger").exists()
 
 
 def noted(function, order, word):

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import UsageError
+from understudy.methods.registry import method
 from understudy.schema import Codec, Column, Schema, as_frame, check, draft, open_writer, read_table
 
 SCHEMA = Schema(
@@ -98,7 +99,8 @@ def test_odd_names_survive_csv_and_parquet(tmp_path):
         with open_writer(path, codec) as writer:
             writer.write(frame)
         pd.testing.assert_frame_equal(read_table(path, schema), frame)
-        assert list(read_table(path).columns) == names
+    assert list(read_table(tmp_path / "t.parquet").columns) == names
+    one_line(lambda: read_table(tmp_path / "t.csv"), "column 6", "header line")  # `0` beside words may be a cell
 
 
 def test_a_line_break_in_a_name_survives_parquet_and_is_refused_in_csv(tmp_path):
@@ -152,11 +154,50 @@ def test_a_bad_file_is_one_line_without_a_value(tmp_path, name, content, words):
         ("31.5,22,7\n1,2,3\n", ["no header line"]),
         ("39,State-gov,77516\n50,Private,83311\n", ["columns 1 and 3", "header line"]),
         ("id,2\n1,2\n", ["column 2", "header line"]),
+        # As it was, a single 0 or 1 was taken for a name that was counted, and dates and decimal commas for words.
+        ("Anna,Boston,1\nBert,Bern,0\n", ["column 3", "header line"]),
+        ("Anna,0,1\nBert,1,0\n", ["columns 2 and 3", "header line"]),
+        ("0,Anna,1,Boston,2\n", ["columns 1 and 3 and more", "header line"]),
+        ("Anna,1990,1991\n", ["columns 2 and 3", "header line"]),
+        ("Anna,1980-05-01\n", ["column 2", "header line"]),
+        ("Anna,1.5.1980\n", ["column 2", "header line"]),
+        ("Anna,05/01/1980 10:30\n", ["column 2", "header line"]),
+        ("Anna;3,5\n", ["column 2", "header line"]),
+        ("Anna,$5,12 %\n", ["columns 2 and 3", "header line"]),
     ],
 )
 def test_without_a_schema_a_doubtful_header_is_refused_by_position(tmp_path, content, words):
     (tmp_path / "t.csv").write_text(content)
     one_line(lambda: read_table(tmp_path / "t.csv"), *words)
+
+
+NAMES = (
+    "town,1990,1991,1992",
+    "0,1,2,label",
+    "q1,q2",
+    "1st,2nd",
+    "v1.2.3,ip 10.0.0.1",
+    "A-1,B/2",
+    "no,e,inf.",
+    "10.0.0.1",
+)
+
+
+@pytest.mark.parametrize("header", [*NAMES, "2020-01-01_cases"])
+def test_words_and_what_is_counted_are_names(tmp_path, header):
+    (tmp_path / "t.csv").write_text(f"{header}\n")
+    assert read_table(tmp_path / "t.csv").columns.tolist() == header.split(",")
+
+
+def test_names_that_a_schema_tells_may_be_numbers(tmp_path):
+    """As it was: a fit that keeps a checkpoint was refused, although the schema tells the names."""
+    (tmp_path / "t.csv").write_text("town,2010,2015,2020-01-01\n" + "a,1,2,3\n" * 20)
+    names = ("2010", "2020-01-01")
+    schema = Schema(columns=tuple(Column(name=name, kind="integer", lower=0, upper=9) for name in names))
+    fitted = method("independent")(epsilon=1.0).fit(tmp_path / "t.csv", schema, checkpoint=tmp_path / "c")
+    assert list(fitted.sample(3).columns) == list(names)
+    with pytest.raises(UsageError, match="a row must not become the public names"):
+        draft(tmp_path / "t.csv")
 
 
 def test_counted_names_are_a_header(tmp_path):

@@ -46,7 +46,7 @@ class LedgerError(UsageError):
 
 def taken(path: str | os.PathLike[str]) -> LedgerError:
     """The error for a ledger that is there already."""
-    return LedgerError(f"{str(path)!r} exists already: resume the run, or remove the file")
+    return LedgerError(f"{str(path)!r} exists already and is the record of another run: keep it, and name another file")
 
 
 def refuse_taken(path: str | os.PathLike[str] | None) -> None:

@@ -1,12 +1,13 @@
 """`understudy compare`: several methods on one table under one budget, and what choosing between them costs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli._output import AsJson, Quiet, as_options, need, options, settings, show
+from understudy.cli._output import AsJson, Quiet, as_options, options, settings, show
 from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed, check_options
 from understudy.errors import UsageError
 from understudy.progress import FitProgress
@@ -55,18 +56,21 @@ def compare(
     for option, path in (("FILE", file), ("--schema", schema), ("--real", real)):
         if path is not None and not path.is_file():
             raise UsageError(f"{option} {str(path)!r}: there is no such file")
-    names = [need("--methods", name.strip() or None, "it has an empty name") for name in methods.split(",")]
+    names = [name.strip() for name in methods.split(",")]
+    if not all(names):
+        raise UsageError(
+            f"--methods {methods!r} has an empty name; separate names by single commas, e.g. mst,mean-embedding"
+        )
     from understudy.compare import compare as run
     from understudy.schema import Schema
 
-    with options("method", "methods"):
-        varied = values_of(vary or (), names)
-    with FitProgress(epsilon, quiet or as_json) as progress, options("methods", "vary", "real", "out", "account"):
+    words = options("methods", "vary", "real", "out", "account", "epsilon", "delta")
+    with FitProgress(epsilon, quiet or as_json) as progress, words, what_is_left(out):
         found = run(
             file,
             Schema.load(schema),
             methods=names,
-            vary=varied,
+            vary=values_of(vary or (), names),
             epsilon=epsilon,
             delta=delta,
             out=out,
@@ -81,6 +85,9 @@ def compare(
 
 def values_of(pairs: Sequence[str], methods: Sequence[str]) -> dict[str, list[object]]:
     """`--vary teachers=50,200` as a dictionary of lists, every value checked for every method."""
+    from understudy.candidates import check_methods
+
+    check_methods(methods)
     found: dict[str, list[object]] = {}
     for pair in pairs:
         name, separator, values = pair.partition("=")
@@ -88,10 +95,35 @@ def values_of(pairs: Sequence[str], methods: Sequence[str]) -> dict[str, list[ob
             raise UsageError(f"--vary {pair!r} is not of the form name=value,value, e.g. --vary teachers=50,200")
         for value in values.split(","):
             for option, one in settings([f"{name}={value}"]).items():
-                for method in methods:
-                    check_options(method, {option: one})
+                check_value(pair, option, one, methods)
                 found.setdefault(option, []).append(one)
     return found
+
+
+def check_value(pair: str, option: str, value: object, methods: Sequence[str]) -> None:
+    """Refuse an option that one of the methods does not have, or a value that is none of its own."""
+    try:
+        for method in methods:
+            check_options(method, {option: value})
+    except UsageError as error:
+        raise UsageError(f"--vary {pair!r}: {error}") from None
+
+
+@contextmanager
+def what_is_left(out: Path) -> Iterator[None]:
+    """Interrupted, a comparison says how it goes on."""
+    from understudy.compare import RECORD
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (out / RECORD).exists():
+            typer.echo(
+                f"stopped; {out} may hold private state of an unfinished fit, keep it secret. The same command goes on where it "
+                "can and charges nothing twice.",
+                err=True,
+            )
+        raise
 
 
 def table(found: "Comparison", alone: bool = False) -> "Group":
@@ -102,7 +134,7 @@ def table(found: "Comparison", alone: bool = False) -> "Group":
 
     rows = Table(box=None, pad_edge=False)
     for heading in ("method", "model"):
-        rows.add_column(heading)
+        rows.add_column(heading, overflow="fold")  # settings differ at their ends
     for heading in ("epsilon of its fit", "expected to keep*", "with the whole budget*"):
         rows.add_column(heading, justify="right")
     for one in found.entries:

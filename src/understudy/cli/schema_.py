@@ -176,9 +176,9 @@ def _find(
 ) -> "FoundKinds":
     """Kinds of the columns that nobody has said; whatever can be refused is refused before the price is paid."""
     from understudy.kinds import DELTA, find_kinds
-    from understudy.schema.draft import check_roles, column_types
+    from understudy.schema.draft import check_roles, public_types
 
-    types = column_types(file)
+    types = public_types(file)
     check_roles(types, label, unit, said)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     with options("account"):

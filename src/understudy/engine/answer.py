@@ -37,7 +37,11 @@ def attempt(function: Callable[[Any], Any], closed: bool, number: int, task: Any
 
 
 def at_a_job() -> bool:
-    """Whether this process is at a job, dealt to it once, and not at a piece of a table or still reading the main script."""
+    """Whether this process is at a job, and not at a piece of a table or still reading the main script.
+
+    A job is dealt once, and again if its worker died over it: a fit in it is then begun anew and charged anew, as if its holder
+    had begun it again. An account that it names has both entries.
+    """
     return bool(_dealt)
 
 

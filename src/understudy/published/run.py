@@ -98,9 +98,12 @@ def publish(
     asked = ask(codec, candidates[0].rows, candidates[0].classes, carry)
     table = PrivateTable(real, schema)
     payer = account_of(account)
-    receipt = None if payer is None else payer.charge(WHAT, payer.postings(announced, schema), announced.fingerprint())
-    ledger = Ledger(announced, record)
+    postings = () if payer is None else payer.postings(announced, schema)
+    if payer is not None:
+        payer.check(postings)  # refused, nothing is left behind
+    ledger = Ledger(announced, record)  # a place that cannot be written is found before anything is charged
     try:
+        receipt = None if payer is None else payer.charge(WHAT, postings, announced.fingerprint())
         curator = Curator(table, schema, ledger, source)
         curator.adopt(codec)
         people, left_out = ask_people(curator, asked, candidates, announced, schema.max_rows_per_unit)

@@ -69,7 +69,7 @@ def draft(
 
     `kinds` says the kind of columns by name; `max_rows` is the most rows of one `unit`.
     """
-    types = column_types(table)
+    types = public_types(table)
     said = dict(kinds or {})
     check_roles(types, label, unit, said)
     if public_data:
@@ -112,13 +112,19 @@ def check_roles(names: Types, label: str | None, unit: str | None, said: Mapping
 # -- names and types -------------------------------------------------------------------------------------------------
 
 
+def public_types(table: object) -> Types:
+    """As `column_types`, where no schema tells the names and they become public: what may be a row is refused as a header."""
+    found = column_types(table)
+    if isinstance(table, str | os.PathLike) and file_format(table) == "csv":
+        refuse_odd_header(table, csv_header(table))
+    return found
+
+
 def column_types(table: object) -> Types:
     """Names and declared types of a file or frame; no row is read."""
     if isinstance(table, str | os.PathLike):
         if file_format(table) == "csv":
-            header = csv_header(table)
-            refuse_odd_header(table, header)
-            return dict.fromkeys(header)
+            return dict.fromkeys(csv_header(table))
         if file_format(table) != "parquet":
             raise UsageError(f"{str(table)!r}: a schema is drafted from CSV and Parquet files; write images' by hand")
         found = parquet_schema(table)

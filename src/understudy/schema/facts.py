@@ -4,7 +4,9 @@ These are facts about the *file* or frame, so whatever is wrong with them is ref
 file, a column of the schema or a position, and never quotes the file's own text: the line taken for a header may be a row.
 """
 
+import math
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,9 @@ _WORDS = {
     "datetime": "dates",
     "pixels": "lists of whole numbers",
 }
+
+
+_DATE = re.compile(r"[0-9]{1,4}([-./])[0-9]{1,2}\1[0-9]{1,4}(?:[T ].*)?")  # 1980-05-01 10:30, 1.5.1980, 5/1/80
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -114,22 +119,36 @@ def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
         if field in header[:index]:
             first = header.index(field) + 1
             raise UsageError(f"table {str(path)!r}: columns {first} and {index + 1} have the same name; {hint}")
-    places = [index for index, field in enumerate(header) if number(field) == number(field)]
-    if len(places) == len(header) > 1 and not counted([header[index] for index in places]):
-        raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers")
-    if places and not counted([header[index] for index in places]):
-        one = len(places) == 1
-        which = f"column {places[0] + 1} has" if one else f"columns {places[0] + 1} and {places[1] + 1}"
-        which += "" if one else " have" if len(places) == 2 else " and more have"
-        raise UsageError(
-            f"table {str(path)!r}: {which} a number for a name, as in a row, and a row must not become the public names of "
-            "columns; add a header line, or begin such names with a letter"
-        )
+    places = [index for index, field in enumerate(header) if is_value(field)]
+    if not places or counted(header, places):
+        return
+    if len(places) == len(header) > 1:
+        raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers and dates")
+    one = len(places) == 1
+    which = f"column {places[0] + 1} has" if one else f"columns {places[0] + 1} and {places[1] + 1}"
+    which += "" if one else " have" if len(places) == 2 else " and more have"
+    raise UsageError(
+        f"table {str(path)!r}: {which} a number or a date for a name, as in a row, and a row must not become the public names "
+        "of columns; add a header line, or begin such names with a letter"
+    )
 
 
-def counted(names: list[str]) -> bool:
-    """Numbers that people do use as names: 0, 1, 2 or 1, 2, 3 and so on, and years one after the other."""
+def is_value(field: str) -> bool:
+    """Whether a field is what cells hold and names are not: a number, also with a comma, a currency or a per cent, or a date."""
+    text = field.strip()
+    bare = text.strip("$€£%").strip()
+    return any(not math.isnan(number(bare, mark)) for mark in ".,") or _DATE.fullmatch(text) is not None
+
+
+def counted(header: list[str], places: list[int]) -> bool:
+    """Numbers that people do use as names: 0, 1, 2 or 1, 2, 3 and so on, and years one after the other.
+
+    Beside words at least three, next to each other: `Anna, Boston, 1` is a row.
+    """
+    names = [header[index] for index in places]
     if not all(name.isascii() and name.isdigit() for name in names):
+        return False
+    if len(names) < len(header) and (len(names) < 3 or places[-1] - places[0] != len(places) - 1):
         return False
     values = [int(name) for name in names]
     follows = values == list(range(values[0], values[0] + len(values)))
