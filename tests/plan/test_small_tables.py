@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import understudy as us
 from understudy import estimates
 from understudy.accounting import Certificate
 from understudy.adviser import advise
@@ -90,7 +91,10 @@ def test_what_was_found_is_said_and_certified():
 )
 def test_it_is_said_what_became_of_values_that_no_list_has(options, became):
     schema = Schema(columns=(Column(name="city", kind="categorical", estimate="city", **options),))
-    assert f"all other values became: city {became};" in estimates.found(schema, schema.with_estimates({"city": ("Ulm",)}))[0]
+    assert (
+        f"all other values became: city {became};"
+        in estimates.found(schema, schema.with_estimates({"city": ("Ulm",)}))[0]
+    )
     (said,) = estimates.found(schema, schema.with_estimates({"city": ("Ulm", "Bonn")}))
     assert said == f"estimated categories: city 2 (any other became {became})"
     long = schema.with_estimates({"city": ("x" * 900,)})
@@ -139,3 +143,10 @@ def test_without_a_row_count_the_adviser_says_from_how_many_rows_on_it_works():
     assert f"from about {advice.rows_needed:,} rows on" in advice.expect
     assert advise(open_schema(), epsilon=1.0, rows=advice.rows_needed).useful
     assert not advise(open_schema(), epsilon=1.0, rows=math.floor(advice.rows_needed / 3)).useful
+
+
+def test_a_table_without_classes_is_asked_for_no_class_histogram():
+    columns = declared().columns[:12]
+    titles = [line.title for line in us.Mst().plan(Schema(columns=columns)).lines()]
+    assert "number of rows" in titles and not any("class histogram" in title for title in titles)
+    assert "class histogram (rows of every class)" in [line.title for line in us.Mst().plan(declared()).lines()]
