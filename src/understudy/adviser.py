@@ -41,6 +41,7 @@ NEAR = 0.3  # total weight below which no benchmark table counts as similar
 COUNT_NOISE = 0.2  # of a class: noise on its count beyond this share, and nothing can be learned of it
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people
 USEFUL_WHOLE = 0.1  # of the dependence between columns; below it columns are hardly better than unrelated
+WIDE = 0.67  # of the scale: a range that leaves so much open is no forecast
 WHOLE_TABLE = (
     "clique-tree",
     "aim",
@@ -255,6 +256,30 @@ def reasons(
 
 def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll, needed: int, use: str = LABEL) -> str:
     """What to expect of this fit, in words, with what limits the guess."""
+    wide = min(1.0, best.highest) - best.lowest > WIDE
+    told = NO_FORECAST if wide else _forecast(best, toll, use)
+    if facts.rows is None:
+        told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows {told[0].lower()}{told[1:]}"
+        told += "; a public row count says more"
+    if toll.lost:
+        told += f"; {_estimated(len(toll.lost))} would not be found: declare what is known of them"
+    if facts.classes == 1 and use == LABEL:
+        told += "; those tables have a class label, this one has none, so take it as a rough guide"
+    if not useful:
+        little = "What they kept on average is" if wide else "That is"
+        told += f". {little} too little to be of use: more rows or a larger epsilon would help"
+        told += "" if use == LABEL else "; models of one label may still be served (use label)"
+    return told + "."
+
+
+NO_FORECAST = (
+    "No useful forecast can be made for such a table, results on similar ones are too far apart; evaluate a fit on public rows "
+    "of the same form first"
+)
+
+
+def _forecast(best: Outlook, toll: estimates.Toll, use: str) -> str:
+    """What near tables kept, as a range."""
     span = (
         f"{best.lowest:.0%} to {min(1.0, best.highest):.0%}"
         if best.highest - best.lowest >= 0.01
@@ -264,17 +289,7 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
     told += " (what they kept on those tables, widened as tables left out have shown to be needed"
-    told += f"; {_estimated(toll.count)} counted in)" if toll.count else ")"
-    if facts.rows is None:
-        told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows e{told[1:]}; a public row count says more"
-    if toll.lost:
-        told += f"; {_estimated(len(toll.lost))} would not be found: declare what is known of them"
-    if facts.classes == 1 and use == LABEL:
-        told += "; those tables have a class label, this one has none, so take it as a rough guide"
-    if not useful:
-        told += ". That is too little to be of use: more rows or a larger epsilon would help"
-        told += "" if use == LABEL else "; models of one label may still be served (use label)"
-    return told + "."
+    return told + (f"; {_estimated(toll.count)} counted in)" if toll.count else ")")
 
 
 WORDS = {"two-way": "distance of pairs", "told-apart": "told from real", "other-targets": "other columns predicted"}
@@ -291,7 +306,7 @@ def _measured(best: Outlook) -> str:
 
 
 def promised(advice: Advice) -> dict[str, tuple[float, float]]:
-    """The ranges that `expect` states in words: of the share that is kept, and of the measures behind it."""
+    """The ranges behind `expect`, which states them where they say something: of the share that is kept, and of the measures."""
     if not advice.outlook or advice.hopeless:
         return {}
     best = advice.outlook[0]

@@ -45,6 +45,7 @@ from understudy.measure.marginals import Marginals
 from understudy.methods.registry import METHODS, method
 from understudy.methods.registry import generator as generator_of
 from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_json
+from understudy.ruled_out import to_blame
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.schema.given import given_rows
@@ -164,7 +165,7 @@ class Model:
     ) -> Iterator[pa.Table]:
         """Rows under conditions, as the model draws them."""
         if self.needs_tree(found):
-            yield from self.conditioned().where(found).batches(rows, batch, seed, blocks)
+            yield from self.under(found).batches(rows, batch, seed, blocks)
             return
         yield from self.source.tables(self._class_weights(found), rows, batch, seed, blocks)
 
@@ -193,6 +194,14 @@ class Model:
             )
         return resolve(found)(self)
 
+    def under(self, found: Boxes) -> Any:
+        """What draws rows under conditions on any columns. UsageError that names what the model rules out."""
+        source = self.conditioned()
+        try:
+            return source.where(found)
+        except UsageError as error:
+            raise to_blame(source, found) or error from None
+
     def complete(self, partial: object, *, seed: int | None = None) -> pd.DataFrame:
         """Rows of which some columns are given (a frame or a file), with all others drawn given these."""
         return to_pandas(pa.concat_tables(self.complete_arrow(partial, seed=seed)), self.codec.schema)
@@ -213,12 +222,16 @@ class Model:
         """What draws such models, if the method can: `copies(count, random)`; `chance(rows)`, how much of the sampling variance
         of so many rows shows between copies; and `resolution`: how finely it sees a column."""
         redraw = method(self.method).redrawn
+        if (
+            not self.codec.blocks and self.plan.valid
+        ):  # a label alone: whatever the method, its histogram was asked with noise
+            redraw = "understudy.methods.marginals.redraw:RedrawnClasses"
         if not redraw:
             raise UsageError(
                 f"copies: method {self.method!r} cannot draw any: {method(self.method).not_redrawn}; fit clique-tree, mst, "
                 "aim, independent or mean-embedding"
             )
-        return resolve(redraw if self.codec.blocks else "understudy.methods.marginals.redraw:RedrawnClasses")(self)
+        return resolve(redraw)(self)
 
     def copies(
         self, count: int = 20, *, rows: int | None = None, seed: int | None = None, source: Any = None

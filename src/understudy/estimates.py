@@ -3,7 +3,8 @@
 An estimate is one paid question (`questions/bounds.py`, `questions/categories.py`). All of them together take the share
 0.1 sqrt(n) of the squared privacy loss, n their number, so that the noise of one grows with n^(1/4) rather than sqrt(n). What a
 question can see follows from its noise alone: a range needs so many values, a category so many units. Both are public,
-so `plan` and the adviser can say before a row is read which columns a table of N rows would lose. Columns that share an
+so `plan` and the adviser can say before a row is read which columns a table of N rows would lose; N rows are taken for
+as few units as they can be of, each with as many rows as count of one. Columns that share an
 estimate (`{estimate: NAME}`) add up their counts and their noise alike: with Gaussian noise sharing gains only where the
 columns hold the same values, which nothing public says, so columns are asked one by one unless the schema says otherwise.
 """
@@ -18,7 +19,7 @@ from understudy.errors import UsageError
 from understudy.questions import ColumnBounds, ColumnCategories
 from understudy.questions.bounds import nothing
 from understudy.schema import Column, Schema
-from understudy.schema.columns import NUMERIC
+from understudy.schema.columns import NUMERIC, OTHER
 from understudy.schema.estimates import usable_bounds
 
 THRESHOLD_DELTA = 0.1  # share of delta that private categories may use, all together
@@ -26,6 +27,7 @@ ONE, MOST = 0.1, 0.45  # shares of the squared loss: of one estimate, and of all
 LIST_WEIGHT = 2.0  # of a list of categories against a pair of bounds: each category must stand out by itself
 COMMON = 0.2  # a category held by this share of the units should be found, or the list is of little use
 NAMED = 8  # columns that a sentence names
+LONG = 40  # characters of a category that a sentence shows
 
 
 def share(wanted: float | None, schema: Schema) -> float:
@@ -72,10 +74,11 @@ class Prospect:
     kind: str  # "bounds" or "categories"
     seen_from: float  # values of a column, or units that hold a category
     rows_needed: float
+    rows_per_unit: int  # at most
 
     def found(self, rows: int) -> bool:
         """Whether anything of the column is found in a table of `rows` rows."""
-        return rows >= (self.rows_needed if self.kind == "bounds" else 2.0 * self.seen_from)
+        return rows >= self.rows_needed if self.kind == "bounds" else rows / self.rows_per_unit >= 2.0 * self.seen_from
 
     def kept(self, rows: int) -> float:
         """About which share of the column a table of `rows` rows keeps: a rough guide for the adviser.
@@ -85,19 +88,21 @@ class Prospect:
         """
         if self.kind == "bounds":
             return min(1.0, rows / self.rows_needed)
-        return 1.0 - self.seen_from / rows if self.found(rows) else 0.0
+        return 1.0 - self.seen_from * self.rows_per_unit / rows if self.found(rows) else 0.0
 
 
 def prospects(schema: Schema, delta: float, noise: Mapping[str, float]) -> list[Prospect]:
     """For every column that is estimated. `noise` has the multiplier of every purpose."""
-    found = []
+    found, each = [], schema.max_rows_per_unit
     for group, columns in schema.estimates.items():
         asked = question(schema, group, delta, noise[f"estimate {group}"])
         bounds = isinstance(asked, ColumnBounds)
         seen = asked.needed if isinstance(asked, ColumnBounds) else float(asked.threshold)
-        needed = seen if bounds else seen / COMMON
+        needed = seen if bounds else seen / COMMON * each
         kind = "bounds" if bounds else "categories"
-        found += [Prospect(column=c.name, kind=kind, seen_from=seen, rows_needed=needed) for c in columns]
+        found += [
+            Prospect(column=c.name, kind=kind, seen_from=seen, rows_needed=needed, rows_per_unit=each) for c in columns
+        ]
     return found
 
 
@@ -154,17 +159,15 @@ def notes(schema: Schema, delta: float, noise: Mapping[str, float], rows: int | 
         )
     if lists:
         seen = max(one.seen_from for one in lists)
-        part = f" ({seen / rows:.0%} of {rows:,} rows)" if rows and seen < rows else ""
         said.append(
-            f"estimated categories are seen from about {seen:,.0f} units{part} on, rarer ones are lost; a list that you know "
-            "is better and free"
+            f"estimated categories are seen from about {seen:,.0f} {_part(schema, seen, rows)} on, rarer ones are lost; a list "
+            "that you know is better and free"
         )
     if rows is None:
         needed = max(one.rows_needed for one in known)
         return [*said, f"{_count(len(known))} estimated, which is of use from about {needed:,.0f} rows on"]
-    lost = [one.column for one in bounds if one.rows_needed > rows]
-    lost += [one.column for one in lists if one.seen_from > 0.5 * rows]
-    poor = [one.column for one in lists if 0.5 * rows >= one.seen_from > COMMON * rows]
+    lost = [one.column for one in (*bounds, *lists) if not one.found(rows)]
+    poor = [one.column for one in lists if one.found(rows) and one.rows_needed > rows]
     if lost:
         said.append(
             f"NOT FOUND in {rows:,} rows at this budget, so constant: {_names(lost)}; declare them in the schema"
@@ -172,6 +175,16 @@ def notes(schema: Schema, delta: float, noise: Mapping[str, float], rows: int | 
     if poor:
         said.append(f"only the commonest values are found in {rows:,} rows of: {_names(poor)}; declare their lists")
     return said
+
+
+def _part(schema: Schema, seen: float, rows: int | None) -> str:
+    """Who must hold a category, and which part of a table of `rows` rows that is."""
+    who, each = ("rows" if schema.unit is None else "units"), schema.max_rows_per_unit
+    if not rows or seen * each >= rows:
+        return who
+    if each == 1:
+        return f"{who} ({seen / rows:.0%} of {rows:,} rows)"
+    return f"units ({seen * each / rows:.0%} of the {rows / each:,.0f} that {rows:,} rows are with {each} each)"
 
 
 # -- after the fit: what was found ---------------------------------------------------------------------------------------
@@ -188,15 +201,19 @@ def found(schema: Schema, resolved: Schema) -> list[str]:
             f"and values were clamped to it ({_ranges(resolved, unseen)})"
         )
     if single:
+        became = ", ".join(f"{name} {_rest(resolved.column(name))}" for name in single[:NAMED]) + _more(len(single))
         said.append(
-            f"{_names(single)}: {'has' if len(single) == 1 else 'have'} at most one category, rarer ones were lost"
+            f"LOST: the categories of {_names(single)}; at most one was found, and all other values became: {became}; declare "
+            "the lists that you know, they are free"
         )
     ranges = [column.name for column, _ in pairs if column.kind in NUMERIC and column.name not in unseen]
     if ranges:
         said.append(f"estimated bounds: {_ranges(resolved, ranges)}")
     lists = [now for column, now in pairs if column.kind not in NUMERIC and now.name not in single]
     if lists:
-        counts = ", ".join(f"{now.name} {len(now.categories or ())}" for now in lists[:NAMED])
+        counts = ", ".join(
+            f"{now.name} {len(now.categories or ())} (any other became {_rest(now)})" for now in lists[:NAMED]
+        )
         said.append(f"estimated categories: {counts}{_more(len(lists))}")
     grids = [
         now for column, now in zip(schema.columns, resolved.columns, strict=True) if now.decimals != column.decimals
@@ -215,6 +232,14 @@ def lost(schema: Schema, resolved: Schema) -> list[str]:
         for column, now in pairs
         if (not _was_found(column, now) if column.kind in NUMERIC else len(now.categories or ()) < 2)
     ]
+
+
+def _rest(now: Column) -> str:
+    """What values without a category of their own became, see docs/schema.md."""
+    if now.other or now.missing:
+        return repr(OTHER) if now.other else "missing"
+    first = str((now.categories or ("",))[0])
+    return repr(first if len(first) <= LONG else first[:LONG] + "...")
 
 
 def _was_found(column: Column, now: Column) -> bool:

@@ -28,7 +28,8 @@ from understudy import __version__, estimates
 from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
 from understudy.accounting.book import Posting
-from understudy.artifact import Model, codec_of
+from understudy.accounting.plan import spoken
+from understudy.artifact import Model, codec_of, is_model, load
 from understudy.conversation import Generator, State
 from understudy.engine import Engine, at_a_job, in_worker, opened
 from understudy.errors import UsageError
@@ -87,7 +88,8 @@ class Progress:
 
     def passes(self, purpose: str, share: float) -> None:
         """A pass over the table: told in equal steps, as many for every table."""
-        self.tell("question", purpose=purpose, share=share)
+        details = {charge.purpose: charge.detail for charge in self.plan.charges}
+        self.tell("question", purpose=spoken(purpose, details.get(purpose, "")), share=share)
 
     def share(self, stage: str) -> Callable[[float], None]:
         """A function that tells which share of a stage is done."""
@@ -426,9 +428,11 @@ def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool
             raise UsageError(f"there is no checkpoint in {str(store.folder)!r}; fit without resume=True")
         return None
     if not resume:
+        spent = store.spent(plan.budget.delta)
         raise UsageError(
-            f"{str(store.folder)!r} holds an unfinished fit that has spent budget; go on with resume=True, or delete "
-            "the folder to give it up (what it showed on the screen was paid for all the same)"
+            f"{str(store.folder)!r} holds an unfinished fit that has spent budget, epsilon {spent:.4g}; go on with resume=True, "
+            "or move the folder away to give it up (its ledger.jsonl is the record of what stays spent; another fit costs its "
+            "own epsilon on top)"
         )
     record, wanted = store.record(), fingerprint(plan, schema)
     other = [name for name, value in wanted.items() if record.get(name) != value]
@@ -438,6 +442,19 @@ def resumable(store: Checkpoint | None, plan: Plan, schema: Schema, resume: bool
             "only with what it was begun with"
         )
     return record
+
+
+def saved_already(checkpoint: str | Path, out: str | Path) -> bool:
+    """Whether the model at `out` is that of the fit in this checkpoint, which was killed before the checkpoint went."""
+    store = Checkpoint(checkpoint)
+    if not (is_model(Path(out)) and store.exists()):
+        return False
+    try:
+        model = load(out)
+        with Ledger.reopen(model.plan, store.ledger_path) as ledger:
+            return bool(ledger.to_dict()["entries"] == model.ledger["entries"])
+    except UsageError:
+        return False
 
 
 def left_behind(checkpoint: str | Path, delta: float) -> tuple[bool, float]:

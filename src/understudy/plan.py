@@ -15,6 +15,7 @@ import dp_accounting as dpa
 from understudy import estimates
 from understudy.accounting import Budget, Charge, Plan, noise_scale, prior
 from understudy.accounting import epsilon as price
+from understudy.accounting.plan import COUNTED
 from understudy.errors import UsageError
 from understudy.recipe import Announced, Recipe
 from understudy.schema import Schema
@@ -129,7 +130,7 @@ def preparation(recipe: Recipe, schema: Schema, budget: Budget) -> list[Announce
     people = recipe.by_person and schema.unit is not None  # a public number of rows says little about their number
     if schema.rows is None or schema.label_kind in ("binary", "multiclass") or people:
         what = "people" if people else "rows"
-        what = f"{what} of every class" if schema.label_kind in ("binary", "multiclass") else f"number of {what}"
+        what = f"{what} of every class" if schema.label_kind in ("binary", "multiclass") else f"{COUNTED}{what}"
         noise = dpa.LaplaceDpEvent if budget.pure else dpa.GaussianDpEvent
         releases.append(Announced("class histogram", recipe.histogram_weight, noise, detail=what))
     return releases

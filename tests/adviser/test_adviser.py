@@ -221,10 +221,19 @@ def test_uses_have_results_of_their_own():
         advise(schema_with(), epsilon=1.0, use="nothing")
 
 
+def test_a_range_that_says_nothing_is_not_stated():
+    known = [seen("t", "a", 0.97), seen("u", "a", 0.6)]
+    advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
+    assert "No useful forecast" in advice.expect and "%" not in advice.expect
+    assert promised(advice)["kept"] == (0.0, 1.0)
+    unknown = advise(schema_with(), epsilon=1.0, experience=known).expect
+    assert "With 10,000 rows no useful forecast" in unknown
+
+
 def test_the_measures_of_near_tables_are_forecast():
     known = [
-        replace(seen("t", "a", 0.8), measures={"two-way": 0.03, "told-apart": 0.7}),
-        replace(seen("u", "a", 0.7), measures={"two-way": 0.05, "told-apart": 0.7}),
+        replace(seen("t", "a", 0.97), measures={"two-way": 0.03, "told-apart": 0.7}),
+        replace(seen("u", "a", 0.95), measures={"two-way": 0.05, "told-apart": 0.7}),
     ]
     advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
     assert "distance of pairs 0.00 to 0.14" in advice.expect and "told from real 0.50 to 1.00" in advice.expect

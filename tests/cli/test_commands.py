@@ -203,7 +203,7 @@ def test_fit_interrupted_goes_on_with_resume(folder, tmp_path, capsys, monkeypat
     assert code == 130
     assert "--resume" in err and err.endswith("error: interrupted\n")
     assert sorted(os.listdir(tmp_path)) == ["m.checkpoint"]
-    assert "go on with --resume, or delete" in refused(capsys, *words, "--quiet")
+    assert "go on with --resume, or move the folder away" in refused(capsys, *words, "--quiet")
     code, out, err = command(capsys, *words, "--resume", "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
@@ -223,6 +223,26 @@ def test_an_interrupt_after_the_model_was_written_is_no_failure(folder, tmp_path
     code, _, err = command(capsys, *words, "--method", "independent", "--force")
     assert code == 0 and "the fit was done" in err
     assert command(capsys, "certificate", "verify", tmp_path / "m")[0] == 0
+
+
+def test_a_fit_that_was_killed_before_its_checkpoint_went_is_finished_by_resume(folder, tmp_path, capsys, monkeypatch):
+    from understudy.private.checkpoint import Checkpoint
+
+    words = ["fit", folder / "rows.csv", "--schema", folder / "rows.yaml", "--epsilon", "1", "--out", tmp_path / "m"]
+    words += ["--method", "independent", "--force", "--seed", "0", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "remove", lambda self: None)
+        assert command(capsys, *words)[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["m", "m.checkpoint"]
+    before = (tmp_path / "m" / "weights.safetensors").read_bytes()
+    shutil.move(tmp_path / "m", tmp_path / "own")
+    shutil.copytree(folder / "model", tmp_path / "m")  # somebody else's is not replaced
+    assert "add --overwrite" in refused(capsys, *words, "--resume")
+    shutil.rmtree(tmp_path / "m")
+    shutil.move(tmp_path / "own", tmp_path / "m")
+    assert command(capsys, *words, "--resume")[0] == 0
+    assert os.listdir(tmp_path) == ["m"]
+    assert (tmp_path / "m" / "weights.safetensors").read_bytes() == before
 
 
 # -- sample ------------------------------------------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
 
 
 def test_a_fit_that_has_spent_budget_is_not_thrown_away(checkpoint):
-    with pytest.raises(UsageError, match="spent budget; go on with resume=True, or delete"):
+    with pytest.raises(UsageError, match=r"epsilon 0.*; go on with resume=True, or move the folder away"):
         fit(estimator(), "missing.csv", SCHEMA, checkpoint=checkpoint)
     assert (checkpoint / "state.safetensors").is_file()
 
@@ -329,7 +329,7 @@ def test_a_fit_that_died_in_its_opening_goes_on_and_is_charged_once(tmp_path, st
     before = charges_in(folder / "ledger.jsonl")
     assert left_behind(folder, 1e-5)[0] is bool(before)
     if before:
-        with pytest.raises(UsageError, match="spent budget; go on with resume=True"):
+        with pytest.raises(UsageError, match=r"spent budget, .*; go on with resume=True"):
             fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder)
     model = fit(estimator(), mixed_table(), SCHEMA, checkpoint=folder, resume=bool(before), noise=TwoStreams(3))
     charges = entries_from_dict(model.ledger)[1]

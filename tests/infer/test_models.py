@@ -151,6 +151,57 @@ def test_an_answer_says_what_it_rests_on(model):
     assert guess.to_dict()["answers"][0]["group"] == "town=a"
 
 
+@pytest.fixture(scope="module")
+def gaps():
+    """A model of a table with missing towns and ages; a code beside the numbers of one column."""
+    columns = (
+        Column(name="age", kind="integer", lower=0, upper=99, missing=True),
+        Column(name="town", kind="categorical", categories=tuple("abcd"), missing=True),
+        Column(name="income", kind="integer", lower=0, upper=9, codes=("N",), missing=True),
+        SCHEMA.columns[2],
+    )
+    rows = table().assign(income=pd.Series(range(3000)).mod(10).astype(str).where(lambda own: own != "3", "N"))
+    rows["age"] = rows.age.where(rows.sick == "yes")
+    rows["town"] = rows.town.where(rows.town != "d")
+    made = fit(us.Mst(epsilon=4.0), rows, Schema(columns=columns, label="sick"), noise=SeededNoise(0))
+    return made, rows, draw(made, copies=6, rows=1500, seed=0)
+
+
+def test_missing_values_can_be_asked_for(gaps):
+    made, rows, drawn = gaps
+    for text, exact in (
+        ("share(age is missing)", rows.age.isna().mean()),
+        ("share(town is not missing)", rows.town.notna().mean()),
+        ('share(town IS missing) where sick = "no"', rows.town[rows.sick == "no"].isna().mean()),
+        ("share(sick = yes) where age is not missing", 1.0),
+    ):
+        (line,) = answer(made, text, drawn=drawn).lines
+        assert line.combined.low - 0.02 <= exact <= line.combined.high + 0.02, text
+        assert line.combined.high - line.combined.low < 0.2, text
+    (line,) = answer(made, "count() where age is missing", drawn=drawn).lines
+    assert line.combined.estimate == pytest.approx(rows.age.isna().sum(), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("share(sick is missing)", "'sick' is never missing"),
+        ("share(income is missing)", "has codes"),
+        ("share(age is gone)", "'gone' stands where 'missing' should"),
+        ("count() where age is not", "ends where"),
+    ],
+)
+def test_questions_about_missing_values_that_cannot_be_asked_are_refused(gaps, text, said):
+    with pytest.raises(UsageError, match=said):
+        answer(gaps[0], text, drawn=gaps[2])
+
+
+def test_copies_are_counted_while_they_are_made(model):
+    steps = []
+    draw(model, copies=3, rows=50, seed=0, told=steps.append)
+    assert steps == [1] * 6
+
+
 def test_an_analysis_says_what_it_rests_on(model):
     """Columns that no table counts together: widened, and it says so; without its model (the mutant) the interval is short."""
     apart = fit(us.Independent(), table()[["age", "town"]], Schema(columns=SCHEMA.columns[:2]), noise=SeededNoise(0))
@@ -280,6 +331,12 @@ def test_of_a_label_alone_the_class_histogram_is_redrawn(name):
     assert line.combined.variance > 0.3 * 0.7 / 3000 and line.combined.noise > 0.0
     assert abs(line.combined.estimate - model.class_counts[1] / sum(model.class_counts)) < 4.0 * noise
     assert {len(rows.columns) for rows in model.copies(3, seed=0)} == {1}
+    trained = replace(
+        model, method="pate-gan", plan=replace(model.plan, valid=True)
+    )  # of one column it learns nothing else
+    assert len(trained.copies(2, seed=0)) == 2
+    with pytest.raises(UsageError, match="cannot draw any"):
+        replace(model, method="gan", plan=replace(model.plan, valid=False)).copies(2)
 
 
 def test_a_number_that_shares_its_cell_with_others_is_not_told_by_counts(model):

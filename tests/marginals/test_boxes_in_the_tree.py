@@ -10,6 +10,7 @@ from scipy import stats
 from understudy.errors import UsageError
 from understudy.methods.marginals.conditioned import Conditioned
 from understudy.methods.marginals.conditioning import Leaf, Step, Tree
+from understudy.ruled_out import to_blame
 from understudy.schema import Codec, Column, Schema
 from understudy.schema.boxes import parse_boxes
 
@@ -135,3 +136,16 @@ def test_boxes_that_cannot_happen_are_left_out():
     assert len(found.parts) == 1
     with pytest.raises(UsageError, match="conditions on 'sick', 'x', 'y': together they have probability 0"):
         own.where(parse_boxes("(sick = true and x = a) or (sick = true and y = 3)", SCHEMA))
+
+
+def test_the_conditions_to_blame_are_named_and_no_others():
+    own = source()
+    own.tree.prior = np.asarray([1.0, 0.0])
+    found = parse_boxes("x = a and sick = true and y < 5", SCHEMA)
+    assert "condition on 'sick': it has" in str(to_blame(own, found))
+    own = source()
+    only_a = Step(1, (0,), np.asarray([[1.0, 0.0, 0.0], X[1]]))  # of those who are not sick
+    own.tree = Tree(PRIOR, [only_a, *own.tree.steps[1:]], own.tree.leaves)
+    found = parse_boxes("y < 5 and x = b and z > 1 and sick = false", SCHEMA)
+    assert "conditions on 'x', 'sick': together they have" in str(to_blame(own, found))
+    assert to_blame(own, parse_boxes("x = b and sick = false", SCHEMA)) is None

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import understudy as us
 from understudy import estimates
 from understudy.accounting import Certificate
 from understudy.adviser import advise
@@ -80,9 +81,37 @@ def test_what_was_found_is_said_and_certified():
     resolved = schema.with_estimates(found)
     said = "\n".join(estimates.found(schema, resolved))
     assert "NOT FOUND: the bounds of n1" in said and "n1 0 to 1" in said
-    assert "c1: has at most one category" in said
-    assert "n0 16 to 90.5" in said and "c0 2, y 2" in said
+    assert "LOST: the categories of c1" in said and "c1 'other'" in said
+    assert "n0 16 to 90.5" in said and "c0 2 (any other became 'a')" in said
     assert estimates.lost(schema, resolved) == ["n1", "c1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "became"), [({}, "'Ulm'"), ({"other": True}, "'other'"), ({"missing": True}, "missing")]
+)
+def test_it_is_said_what_became_of_values_that_no_list_has(options, became):
+    schema = Schema(columns=(Column(name="city", kind="categorical", estimate="city", **options),))
+    assert (
+        f"all other values became: city {became};"
+        in estimates.found(schema, schema.with_estimates({"city": ("Ulm",)}))[0]
+    )
+    (said,) = estimates.found(schema, schema.with_estimates({"city": ("Ulm", "Bonn")}))
+    assert said == f"estimated categories: city 2 (any other became {became})"
+    long = schema.with_estimates({"city": ("x" * 900,)})
+    assert len(estimates.found(schema, long)[0]) < 250
+
+
+def test_a_plan_compares_units_with_units():
+    """3,500 rows of people with eight rows each are 438 people: categories that 291 of them must hold are rarely found."""
+    city = Column(name="city", kind="categorical", estimate="city")
+    rows = Schema(columns=(city, Column(name="age", kind="integer", lower=0, upper=120)))
+    people = Schema(columns=(*rows.columns, Column(name="who", kind="identifier")), unit="who", max_rows_per_unit=8)
+    noise = {"estimate city": 18.0}
+    said = " ".join(estimates.notes(people, 1e-6, noise, 3500))
+    assert "units (65% of the 438 that 3,500 rows are with 8 each)" in said and "NOT FOUND in 3,500 rows" in said
+    (prospect,) = estimates.prospects(people, 1e-6, noise)
+    assert not prospect.found(3500) and prospect.kept(3500) == 0.0 and prospect.found(5000)
+    assert " rows (3% of 3,500 rows) on" in " ".join(estimates.notes(rows, 1e-6, noise, 3500))
 
 
 def test_a_fit_puts_what_was_estimated_into_its_certificate():
@@ -114,3 +143,10 @@ def test_without_a_row_count_the_adviser_says_from_how_many_rows_on_it_works():
     assert f"from about {advice.rows_needed:,} rows on" in advice.expect
     assert advise(open_schema(), epsilon=1.0, rows=advice.rows_needed).useful
     assert not advise(open_schema(), epsilon=1.0, rows=math.floor(advice.rows_needed / 3)).useful
+
+
+def test_a_table_without_classes_is_asked_for_no_class_histogram():
+    columns = declared().columns[:12]
+    titles = [line.title for line in us.Mst().plan(Schema(columns=columns)).lines()]
+    assert "number of rows" in titles and not any("class histogram" in title for title in titles)
+    assert "class histogram (rows of every class)" in [line.title for line in us.Mst().plan(declared()).lines()]

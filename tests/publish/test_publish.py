@@ -74,6 +74,11 @@ def test_a_ledger_that_is_there_already_is_refused_before_the_account_is_charged
     with pytest.raises(UsageError, match="exists already"):
         publish([table(300, 1)], table(300, 2), SCHEMA, epsilon=0.7, account=account, record=tmp_path / "ledger", **FEW)
     assert not account.refresh().book.entries and (tmp_path / "ledger").read_text() == "of another run"
+    with pytest.raises(UsageError, match="does not exist"):
+        publish(
+            [table(300, 1)], table(300, 2), SCHEMA, epsilon=0.7, account=account, record=tmp_path / "no" / "l", **FEW
+        )
+    assert not account.refresh().book.entries
 
 
 def test_a_ledger_that_cannot_be_written_costs_nothing_and_a_refusal_leaves_none(tmp_path):

@@ -51,8 +51,12 @@ def taken(path: str | os.PathLike[str]) -> LedgerError:
 
 def refuse_taken(path: str | os.PathLike[str] | None) -> None:
     """Before an account is charged: a run whose ledger could not be written would have been paid for in vain."""
-    if path is not None and os.path.exists(path):
+    if path is None:
+        return
+    if os.path.exists(path):
         raise taken(path)
+    if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK):
+        raise LedgerError(f"cannot write the ledger {str(path)!r}: its folder does not exist or cannot be written")
 
 
 class Ledger:

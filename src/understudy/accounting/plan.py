@@ -21,6 +21,7 @@ from understudy.errors import UsageError
 FORMAT = "understudy plan 1"
 NEIGHBOURS = "add or remove one unit"
 ESTIMATE = "estimate "  # how the purpose of an estimate begins
+COUNTED = "number of "  # how the detail of a class histogram begins where there are no classes
 FOLDED, NAMED = 3, 6  # so many estimates of one price share a line, which names so many
 
 
@@ -164,8 +165,14 @@ def canonical(data: object) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
+def spoken(purpose: str, detail: str) -> str:
+    """A purpose for people: of a table without classes the class histogram is a number of rows, which its detail says."""
+    return detail if detail.startswith(COUNTED) else purpose
+
+
 def _line(part: Sequence[Share], detail: str) -> Line:
-    first, title = part[0], part[0].purpose + (f" ({detail})" if detail else "")
+    first, title = part[0], spoken(part[0].purpose, detail)
+    title += f" ({detail})" if detail and title != detail else ""
     if len(part) > 1:
         names = [one.purpose.removeprefix(ESTIMATE) for one in part]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""

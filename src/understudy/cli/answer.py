@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli._output import AsJson, options, show
+from understudy.progress import bar
 
 if TYPE_CHECKING:
     from understudy.infer.ask import Answered
+    from understudy.infer.rules import About
 
 app = typer.Typer()
 
@@ -32,10 +34,9 @@ def answer(
     from understudy.artifact import load
     from understudy.infer.ask import answer as ask
 
-    with options("copies", "level"):
-        found = ask(
-            load(model), question, copies=copies, seed=seed, about="table" if table else "population", level=level
-        )
+    about: About = "table" if table else "population"
+    with options("copies", "level"), bar("making copies", 2 * copies, as_json) as told:
+        found = ask(load(model), question, copies=copies, seed=seed, about=about, level=level, told=told)
     show(found.to_dict(), lambda: "\n".join(lines(found)), as_json)
 
 

@@ -86,7 +86,7 @@ def fit(
     )
     data = need("FILE", wanted.data, "name the table to learn from")
     target = wanted.out or beside(data)
-    writable_folder(target, overwrite)
+    writable_folder(target, overwrite or (resume and _is_its_own(target)))
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
         from understudy.artifact import check_replaceable
@@ -228,6 +228,15 @@ def charged_line(account: Mapping[str, Any] | None) -> str:
         f"entry {account['number']} of the account: together epsilon {account['total']:.4g} of {account['epsilon']:g} at delta "
         f"{account['delta']:g}"
     )
+
+
+def _is_its_own(target: Path) -> bool:
+    """Whether the fit that is resumed has written this very model: going on with it replaces nobody's work."""
+    if written(target) is None:
+        return False
+    from understudy.fit import saved_already
+
+    return saved_already(checkpoint_of(target), target)
 
 
 def _say_what_is_left(folder: Path, delta: float) -> None:

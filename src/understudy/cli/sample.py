@@ -81,7 +81,7 @@ def sample(
     with options("where"):  # refused before the file is opened
         found = loaded.conditions(where)
         if loaded.needs_tree(found):
-            loaded.conditioned().where(found)
+            loaded.under(found)
     if given is not None:
         if where or copies is not None or rows is not None or out.suffix.lower() == ".png":
             raise UsageError(

@@ -292,5 +292,6 @@ def _notes(ruler: _Ruler, schema: Schema, stable: str | None) -> tuple[str, ...]
         c.name for c in schema.columns if c.kind in ("continuous", "integer", "datetime") and c.lower is None
     ]
     if open_bounds:
-        notes.append(f"bins of {len(open_bounds)} columns without declared bounds span the real rows")
+        columns = "one column" if len(open_bounds) == 1 else f"{len(open_bounds)} columns"
+        notes.append(f"bins of {columns} without declared bounds span the real rows")
     return tuple(notes)

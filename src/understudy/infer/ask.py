@@ -30,7 +30,7 @@ may have, which is the worst case.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -41,7 +41,7 @@ import pandas as pd
 from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.infer.columns import numbers_alone, rows_of_a_person
-from understudy.infer.question import Question, parse
+from understudy.infer.question import MISSING, THERE, Question, parse
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, Found, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
@@ -97,14 +97,30 @@ class Drawn:
         return found[: len(self.frames)], found[len(self.frames) :]
 
 
-def draw(model: Model, *, copies: int = 20, rows: int | None = None, seed: int | None = None) -> Drawn:
-    """Copies of a stand-in; with `rows` rows each, by default as many as the table has, up to `MOST_ROWS`."""
+def draw(
+    model: Model,
+    *,
+    copies: int = 20,
+    rows: int | None = None,
+    seed: int | None = None,
+    told: Callable[[int], None] | None = None,
+) -> Drawn:
+    """Copies of a stand-in; with `rows` rows each, by default as many as the table has, up to `MOST_ROWS`.
+
+    `told` hears of every copy twice, when it is fitted and when its rows are drawn: some methods take seconds for either.
+    """
     if copies < 2:
         raise UsageError(f"copies={copies} must be at least 2")
     size = min(model.rows, MOST_ROWS) if rows is None else rows
     source, random = model.redraw_source(), rng(seed)
-    models = list(source.copies(copies, random))
-    frames = [numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema) for one in models]
+    step = told or (lambda steps: None)
+    models, frames = [], []
+    for one in source.copies(copies, random):
+        models.append(one)
+        step(1)
+    for one in models:
+        frames.append(numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema))
+        step(1)
     chance = source.chance(size)
     own = [numbers_alone(frame, model.schema) for frame in own_tables(model, size, copies, chance, random)]
     return Drawn(frames, [one.rows for one in models], source.resolution, chance, own)
@@ -120,10 +136,12 @@ def answer(
     about: About = "population",
     level: float = 0.95,
     drawn: Drawn | None = None,
+    told: Callable[[int], None] | None = None,
 ) -> Answered:
-    """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before."""
+    """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before;
+    `told` hears of those that are made now."""
     question = parse(text, model.schema)
-    drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed)
+    drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed, told=told)
     each, own = drawn.ask(question, model.rows)
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
     if not groups:
@@ -186,8 +204,8 @@ def unknown(question: Question, drawn: Drawn, share: float, covered: bool, estim
     lost = resolution.hidden(question.column, spread) / (share * float(np.mean(drawn.totals))) if several else 0.0
     coarse = resolution.within_cells(question.columns, question.column) if several and question.value is None else 0.0
     rare = 0.0
-    if not several and question.value is not None and question.value.sign in ("=", "!="):
-        held = estimate if question.value.sign == "=" else 1.0 - estimate
+    if not several and question.value is not None and question.value.sign in ("=", "!=", MISSING, THERE):
+        held = estimate if question.value.sign in ("=", MISSING) else 1.0 - estimate
         total = float(np.mean(drawn.totals))
         rare = resolution.shrunk(question.column, question.value.value, held * total) / total
     finest = 0.5 * resolution.interval(question.column, estimate) if question.share is not None else 0.0

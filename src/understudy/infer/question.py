@@ -1,8 +1,8 @@
 """Questions as people write them: `mean(hours) by sex where age > 40 and city = "Ulm"`.
 
-    what         mean(column), median(column), quantile(column, 0.9), share(column = value), count()
+    what         mean(column), median(column), quantile(column, 0.9), share(column = value), share(column is missing), count()
     by column    one answer for each of its values
-    where        conditions joined by `and`: = != < <= > >=; texts with spaces in quotes
+    where        conditions joined by `and`: = != < <= > >=, `is missing`, `is not missing`; texts with spaces in quotes
 
 Names are matched exactly; a name with spaces stands in quotes as well.
 """
@@ -29,6 +29,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+MISSING, THERE = "is missing", "is not missing"
 NUMBERS = ("continuous", "integer")
 TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|(<=|>=|!=|[=<>(),])|([^\s=<>!(),"']+))""")
 MOST_NAMED = 12  # columns or values that a message lists
@@ -37,15 +38,22 @@ EXAMPLE = "e.g. mean(hours) by sex where age > 40"
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a column with a value."""
+    """One comparison of a column with a value, or whether there is one."""
 
     column: str
     sign: str
     value: Any
 
+    @property
+    def about_gaps(self) -> bool:
+        """Whether it asks for a missing value, and not for one that is there."""
+        return self.sign in (MISSING, THERE)
+
     def holds(self, rows: pd.DataFrame) -> pd.Series:
-        """Row by row; a missing value holds nothing."""
+        """Row by row; of a missing value no comparison holds."""
         column = rows[self.column]
+        if self.about_gaps:
+            return column.isna() if self.sign == MISSING else column.notna()
         return (OPERATORS[self.sign](column, self.value) & column.notna()).fillna(False).astype(bool)
 
 
@@ -109,7 +117,7 @@ class Question:
         column = rows[self.column]
         there = column.notna().to_numpy()
         if self.value is not None:
-            return self.value.holds(rows).to_numpy(), there
+            return self.value.holds(rows).to_numpy(), there | self.value.about_gaps
         return column.astype(float).to_numpy(), there
 
     def _estimate(self, values: np.ndarray) -> tuple[float, float]:
@@ -219,8 +227,10 @@ def _number(word: str) -> float:
 def _condition(words: _Words, schema: Schema) -> Condition:
     name = _column(words, schema)
     sign = words.next("a comparison")
+    if sign.lower() == "is":
+        return _about_gaps(words, schema.column(name))
     if sign not in OPERATORS:
-        raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}")
+        raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}, or `is missing`")
     word, column = words.next("a value"), schema.column(name)
     if column.kind in NUMBERS:
         if word in column.codes or _number(word) in number_codes(column):
@@ -235,6 +245,18 @@ def _condition(words: _Words, schema: Schema) -> Condition:
         if word in spelled or (column.kind == "boolean" and word.lower() in spelled):
             return Condition(name, sign, outcome)
     raise UsageError(f"question: column {name!r} has no value {word!r}{_near(word, map(str, column.outcomes))}")
+
+
+def _about_gaps(words: _Words, column: Column) -> Condition:
+    sign = THERE if words.take("not") else MISSING
+    words.expect("missing")
+    if not column.missing:
+        raise UsageError(f"question: column {column.name!r} is never missing")
+    if column.codes:
+        raise UsageError(
+            f"question: column {column.name!r} has codes, which count as no number here; `{sign}` would count them, too"
+        )
+    return Condition(column.name, sign, None)
 
 
 def _near(word: str, known: Iterable[str]) -> str:

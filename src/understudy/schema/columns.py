@@ -202,7 +202,9 @@ def seconds(moment: float | int | str | None, column: Column) -> float:
     try:
         when = datetime.fromisoformat(str(moment))
     except ValueError:
-        raise column.problem(f"{moment!r} is not an ISO date or time such as 2020-12-31") from None
+        raise column.problem(
+            f"{moment!r} is not an ISO date or time such as 2020-12-31, as bounds are in any table"
+        ) from None
     when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
     return (when - _EPOCH) / timedelta(seconds=1)
 
