@@ -47,7 +47,7 @@ def test_what_was_measured_is_not_fitted_again(results, monkeypatch):
     assert list(two_trees.compare("adult", "mst", 0, given)) == []
 
 
-def test_every_model_has_a_score_and_one_class_is_chance():
+def test_every_model_has_a_score_and_a_class_of_one_row_is_chance():
     columns = Column(name="x", kind="continuous", lower=0.0, upper=1.0), Column(name="y", kind="boolean")
     schema = Schema(columns=columns, label="y", positive=True)
     random = np.random.default_rng(0)
@@ -56,4 +56,6 @@ def test_every_model_has_a_score_and_one_class_is_chance():
     each = two_trees.aurocs(table, table, schema)
     assert len(each) == 5 and min(each.values()) > 0.8
     assert two_trees.auroc(table, table, schema) == pytest.approx(np.mean(list(each.values())))
-    assert set(two_trees.aurocs(table.assign(y=True), table, schema).values()) == {0.5}
+    for few in (0, 1):
+        rare = table.assign(y=np.arange(200) >= few)
+        assert set(two_trees.aurocs(rare, table, schema).values()) == {0.5}
