@@ -5,10 +5,11 @@
     python -m benchmarks.two_trees --table
 
 For every data set, method and seed both versions fit one after the other in processes of their own, so that a busy machine slows
-both; which goes first alternates. Every fit is one line of benchmarks/results/two-trees.jsonl with the commits of both versions;
-what is there for the same other version is not fitted again. `--table` writes two-trees.md beside it: AUROC of five quick models
-trained on as many synthetic rows (mean over models and seeds, deviation over seeds) and the ratio of the processor seconds that
-the fits took, imports left out; other work on the machine is not in them.
+both; which goes first alternates. Every fit is one line of benchmarks/results/two-trees.jsonl with the commits of both versions
+and the AUROC of every model (`models`; older lines have the mean alone); what is there for the same other version is not fitted
+again. `--table` writes two-trees.md beside it: AUROC of five quick models trained on as many synthetic rows (mean over models and
+seeds, deviation over seeds) and the ratio of the processor seconds that the fits took, imports left out; other work on the
+machine is not in them.
 """
 
 import argparse
@@ -56,27 +57,30 @@ def models() -> list[Any]:
     ]
 
 
-def auroc(fake: Any, test: Any, schema: Any) -> float:
-    """Mean over the models; chance where the synthetic rows have one class only."""
+def aurocs(fake: Any, test: Any, schema: Any) -> dict[str, float]:
+    """Of every model by name; chance where the synthetic rows have one row of a class at most, as models need two."""
     from sklearn.metrics import roc_auc_score
 
     from understudy.schema import Codec
 
     codec = Codec(schema)
     learn, held = codec.encode(fake), codec.encode(test)
-    if len(set(learn.classes.tolist())) < 2:
-        return 0.5
+    found = {type(model).__name__: 0.5 for model in models()}
+    if np.bincount(learn.classes, minlength=codec.class_count).min() < 2:
+        return found
     binary = codec.class_count == 2
-    found = []
     for model in models():
-        shares = model.fit(learn.rows, learn.classes).predict_proba(held.rows)
+        shares, name = model.fit(learn.rows, learn.classes).predict_proba(held.rows), type(model).__name__
         if binary:
-            found.append(roc_auc_score(held.classes, shares[:, 1]))
+            found[name] = float(roc_auc_score(held.classes, shares[:, 1]))
         elif shares.shape[1] == codec.class_count:
-            found.append(roc_auc_score(held.classes, shares, multi_class="ovr"))
-        else:
-            found.append(0.5)
-    return float(np.mean(found))
+            found[name] = float(roc_auc_score(held.classes, shares, multi_class="ovr"))
+    return found
+
+
+def auroc(fake: Any, test: Any, schema: Any) -> float:
+    """Mean over the models."""
+    return float(np.mean(list(aurocs(fake, test, schema).values())))
 
 
 def fit(tree: str, folder: Path, method: str, epsilon: float, rows: int, options: str) -> dict[str, Any]:
@@ -126,7 +130,8 @@ def compare(name: str, method: str, seed: int, given: argparse.Namespace) -> Ite
         for version in wanted:
             found = fit(trees[version], folder, method, given.epsilon, len(split.train), given.options)
             if "refused" not in found:
-                found["auroc"] = auroc(pd.read_parquet(folder / "fake.parquet"), split.test, split.schema)
+                each = aurocs(pd.read_parquet(folder / "fake.parquet"), split.test, split.schema)
+                found |= {"auroc": float(np.mean(list(each.values()))), "models": each}
             yield cell | {"version": version, "commit": commits[version]} | found
 
 
