@@ -174,3 +174,18 @@ def test_where_rows_are_few_nothing_is_asked_and_nothing_paid(monkeypatch):
     seen.clear()
     us.method("independent")(epsilon=4.0, seed=0).fit(table(np.random.default_rng(2)), SCHEMA)
     assert subject.SHARE in seen[0].budgets and subject.SHARE not in seen[1].budgets
+
+
+@pytest.mark.parametrize("first", [None, 0])
+def test_columns_of_other_decimals_are_cut_by_themselves(first):
+    """Of columns with the same bounds some say how many decimals they have: what is found for the others is not theirs. With one
+    group for all, the fit ended with an error after it had been paid for."""
+    rest = 2 if first is None else None
+    rng, names = np.random.default_rng(0), [f"x{k}" for k in range(50)]
+    whole = {name: rng.integers(0, 101, 4_000).astype(float) for name in names}
+    columns = tuple(
+        Column(name=name, kind="continuous", lower=0, upper=100, decimals=first if k == 0 else rest)
+        for k, name in enumerate(names)
+    )
+    model = us.method("independent")(epsilon=50.0, seed=0).fit(pd.DataFrame(whole), Schema(columns=columns))
+    assert [c.decimals for c in model.fitted.resolved.columns] == [0] + [0 if rest is None else rest] * 49

@@ -179,12 +179,13 @@ def make_nodes(codec: Codec) -> list[Node]:
 
 
 def alike(codec: Codec, nodes: list[Node]) -> np.ndarray:
-    """A number for every node: numeric columns of the same kind and bounds share one if they are `NEIGHBOURS` or more."""
+    """A number for every node: numeric columns of the same kind, bounds and stated decimals share one if they are `NEIGHBOURS`
+    or more."""
 
     def key(node: Node) -> tuple[object, ...]:
         column = codec.schema.column(node.column)
         single = not node.ordered or node.missing is not None
-        return (node.column,) if single else (column.kind, *column.bounds)
+        return (node.column,) if single else (column.kind, *column.bounds, column.decimals)
 
     keys = [key(node) for node in nodes]
     often = Counter(keys)
