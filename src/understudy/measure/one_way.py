@@ -33,7 +33,7 @@ from understudy.measure.cells import (
 )
 from understudy.measure.decimals import SHARE as DECIMALS
 from understudy.measure.decimals import Grids, decimals_of, grids, on_grid, worth_asking
-from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, recut_around, worth_looking
+from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, on_numbers, recut_around, worth_looking
 from understudy.measure.spikes import SHARE as LOOKING
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
@@ -134,7 +134,7 @@ def cut(
         ]
         finer = [on_grid(*each) for each in zip(finer, columns, decimals, strict=True)]
         looks = [
-            look if look.node is None else look._replace(node=on_grid(look.node, column, own))
+            look if look.node is None else on_numbers(look, on_grid(look.node, column, own))
             for look, column, own in zip(looks, columns, decimals, strict=True)
         ]
         drafts = [like(finer[own], draft) for draft, own in zip(drafts, groups, strict=True)]
