@@ -7,8 +7,9 @@ import pytest
 import understudy as us
 from understudy.measure import decimals as subject
 from understudy.measure import one_way
-from understudy.measure.cells import make_nodes
+from understudy.measure.cells import make_nodes, with_edges
 from understudy.measure.decimals import decimals_of, grids, on_grid
+from understudy.measure.spikes import Look, Spikes, on_numbers
 from understudy.schema import Codec, Column, Schema
 
 ROWS = 6_000
@@ -174,3 +175,44 @@ def test_where_rows_are_few_nothing_is_asked_and_nothing_paid(monkeypatch):
     seen.clear()
     us.method("independent")(epsilon=4.0, seed=0).fit(table(np.random.default_rng(2)), SCHEMA)
     assert subject.SHARE in seen[0].budgets and subject.SHARE not in seen[1].budgets
+
+
+@pytest.mark.parametrize("off_edges", [0.0, 0.03])
+def test_round_numbers_on_the_edges_of_a_look_stay_round(off_edges):
+    """Bounds of 0 and 256: multiples of a sixteenth lie on edges of the first look's cells, so every fifth number is one. Without
+    such numbers looked at on both sides of their edge 1 % of the rows were at them, not 40 %."""
+    rng = np.random.default_rng(0)
+    round_ones = np.round(np.arange(5, 155, 5) + off_edges, 2)
+    x = np.where(rng.random(40_000) < 0.4, rng.choice(round_ones, 40_000), np.round(rng.uniform(0, 256, 40_000), 2))
+    model = us.method("independent")(epsilon=2.0, seed=0).fit(pd.DataFrame({"x": x}), Schema(columns=(column(0, 256),)))
+    assert model.fitted.resolved.columns[0].decimals == 2
+    assert np.isin(model.sample(10_000, seed=1)["x"], round_ones).mean() == pytest.approx(0.4, abs=0.05)
+
+
+def test_neighbouring_looks_share_no_number():
+    """A number between two cells that are both looked into is one spike, not two."""
+    own = column(0, 256)
+    _, codec = asked_of(own)
+    node = make_nodes(codec)[0]
+    edges = np.arange(4) / 4
+    into = Spikes(edges[:-1], edges[1:], np.ones(3))
+    fine = Look(with_edges(node, np.r_[edges, 1.0]), into)
+    look = on_numbers(fine, on_grid(fine.node, own, 0))
+    assert (look.into.low[1:] >= look.into.high[:-1]).all()
+    np.testing.assert_allclose(look.into.low * 256, [-0.5, 64.5, 128.5])
+    assert np.isin(np.round(look.into.high * 256, 6), np.round(look.node.edges * 256, 6)).all()
+
+
+@pytest.mark.parametrize("first", [None, 0])
+def test_columns_of_other_decimals_are_cut_by_themselves(first):
+    """Of columns with the same bounds some say how many decimals they have: what is found for the others is not theirs. With one
+    group for all, the fit ended with an error after it had been paid for."""
+    rest = 2 if first is None else None
+    rng, names = np.random.default_rng(0), [f"x{k}" for k in range(50)]
+    whole = {name: rng.integers(0, 101, 4_000).astype(float) for name in names}
+    columns = tuple(
+        Column(name=name, kind="continuous", lower=0, upper=100, decimals=first if k == 0 else rest)
+        for k, name in enumerate(names)
+    )
+    model = us.method("independent")(epsilon=50.0, seed=0).fit(pd.DataFrame(whole), Schema(columns=columns))
+    assert [c.decimals for c in model.fitted.resolved.columns] == [0] + [0 if rest is None else rest] * 49

@@ -33,7 +33,7 @@ from understudy.measure.cells import (
 )
 from understudy.measure.decimals import SHARE as DECIMALS
 from understudy.measure.decimals import Grids, decimals_of, grids, on_grid, worth_asking
-from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, recut_around, worth_looking
+from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, on_numbers, recut_around, worth_looking
 from understudy.measure.spikes import SHARE as LOOKING
 from understudy.private import Curator
 from understudy.questions import Clique, Counts
@@ -88,8 +88,11 @@ def ask_one_way(
     by_class: bool = False,
     pooled: bool = False,
     share: bool = False,
+    rounded: bool = True,
 ) -> OneWay:
-    """Cut the numeric columns and count every column's outcomes, with `by_class` those of each class."""
+    """Cut the numeric columns and count every column's outcomes, with `by_class` those of each class.
+
+    `rounded`: whether rows will have the decimals that are found; otherwise nothing is asked about them."""
     nodes = make_nodes(codec)
     groups, single = alike(codec, nodes), np.arange(len(nodes))
     if not nodes:
@@ -97,7 +100,7 @@ def ask_one_way(
     sigma, max_rows = plan.parameters["noise"][purpose], codec.schema.max_rows_per_unit
     tables = len(set(groups.tolist())) if pooled else len(nodes)
     spread = deviation_of(sigma, tables, max_rows, share) * math.sqrt(codec.class_count if by_class else 1)
-    nodes = cut(curator, codec, nodes, plan, rows, interval_count(rows, spread), share=share)
+    nodes = cut(curator, codec, nodes, plan, rows, interval_count(rows, spread), share=share, rounded=rounded)
     question = count_cells(nodes, groups if pooled else single, codec, sigma, share=share, by_class=by_class)
     counts = averages(curator.ask(purpose, question).value, question, groups if pooled else single)
     overall = [part.sum(axis=0) if by_class else part for part in counts]
@@ -106,7 +109,15 @@ def ask_one_way(
 
 
 def cut(
-    curator: Curator, codec: Codec, nodes: list[Node], plan: Plan, rows: float, intervals: int, *, share: bool = False
+    curator: Curator,
+    codec: Codec,
+    nodes: list[Node],
+    plan: Plan,
+    rows: float,
+    intervals: int,
+    *,
+    share: bool,
+    rounded: bool,
 ) -> list[Node]:
     """Ask twice for counts of intervals, beside them for spikes and decimals; numeric columns that are not listed get edges."""
     wide = [number for number, node in enumerate(nodes) if node.share is not None]
@@ -119,7 +130,7 @@ def cut(
     worth = worth_looking(rows, max(sigmas), len(first), unit)
     looks = [first_look(drafts[k], len(first), len(wide)) if worth else NOWHERE for k in first]
     columns = [codec.schema.column(drafts[k].column) for k in first]
-    asked = first_grids([drafts[k] for k in first], columns, rows, sigmas[0] * unit)
+    asked = first_grids([drafts[k] for k in first], columns, rows, sigmas[0] * unit) if rounded else [None] * len(first)
     for name, sigma in zip(CELLS, sigmas, strict=True):
         question = count_closely(drafts, groups, looks, asked, codec, sigma, share=share)
         told = heard(question, curator.ask(name, question).value, looks, asked, columns)
@@ -190,7 +201,7 @@ def heard(
     then = [look if look.node is None else closer(look, *next(others)) for look in looks]
     decimals = [None if own is None else decimals_of(own, *next(others)) for own in asked]
     then = [
-        look if look.node is None else look._replace(node=on_grid(look.node, column, own))
+        look if look.node is None else on_numbers(look, on_grid(look.node, column, own))
         for look, column, own in zip(then, columns, decimals, strict=True)
     ]
     return Heard(parts[: len(looks)], noise_of(question, 0), then, decimals)

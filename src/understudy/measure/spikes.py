@@ -118,6 +118,21 @@ def closer(look: Look, counts: np.ndarray, noise: float) -> Look:
     return Look(narrowed(look.node, np.concatenate(fine)), into, SURE)
 
 
+def on_numbers(look: Look, node: Node) -> Look:
+    """The look through this node, whose numbers were found to be a step apart. A number on an edge of what is looked into, where
+    round ones often are, was counted on either side of it: it is looked at as well, once.
+    """
+    assert look.node is not None and node.edges is not None
+    if node.step == look.node.step:
+        return look
+    low = (np.ceil((look.into.low - FINEST) / node.step) - 0.5) * node.step
+    high = (np.floor((look.into.high + FINEST) / node.step) + 0.5) * node.step
+    low[1:] = np.maximum(low[1:], high[:-1])
+    into = look.into._replace(low=low, high=high).of(high - low > 0.5 * node.step)
+    edges = snap(np.concatenate([node.edges, into.low, into.high]), node.step)
+    return look._replace(node=with_edges(node, edges), into=into)
+
+
 def standing_out(look: Look, counts: np.ndarray, noise: float) -> Spikes:
     """Cells that hold more rows than those around them, beyond noise and chance."""
     assert look.node is not None and look.node.edges is not None

@@ -88,7 +88,7 @@ def ask_start(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) ->
     through the marginals.
     """
     rows = float(counts.sum())
-    found = ask_one_way(curator, codec, rows, plan, share=True)
+    found = ask_one_way(curator, codec, rows, plan, share=True, rounded=False)  # networks draw any number
     scores = normal_scores(found.nodes, found.masses, found.groups, codec.width, found.deviation)
     marginals = scores.marginals
     marginals = marginals._replace(rates=np.clip(marginals.rates, LEAST_RATE, 1.0 - LEAST_RATE))
