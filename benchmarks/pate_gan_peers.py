@@ -12,8 +12,8 @@ Tools get rows as our codec has them, every value scaled to [0, 1] by the schema
 categories off the table (some do all the same, which is what the audit caught, docs/audit-trace.md), and their own
 defaults; smartnoise's number of teachers, which by default is none below 1,000 rows, is two at least. Their rows are
 decoded by the same codec. A tool that fails or takes longer than `--timeout` is recorded with what it said. `--rows N`
-cuts the training rows. Records are appended to benchmarks/results/pate-gan-peers.jsonl; `--show` prints the means of
-what is there.
+cuts the training rows. Records are appended to benchmarks/results/pate-gan-peers.jsonl, and what is there of the same
+code is not run again; `--show` prints the means.
 """
 
 import argparse
@@ -134,13 +134,16 @@ def start(words: list[str], timeout: float) -> None:
 
 def run(
     dataset: str, data: str | None, name: str, seed: int, places: Places, timeout: float, rows: int | None
-) -> dict[str, Any]:
-    """One fit and its score, or why there is none."""
-    split = load(dataset, data, seed=seed)
-    if rows is not None and rows < len(split.train):
-        split = split._replace(train=split.train.sample(rows, random_state=seed).reset_index(drop=True))
-    place = {"dataset": dataset, "method": name, "epsilon": EPSILON, "seed": seed, "train_rows": len(split.train)}
-    place["version"] = places.version(name) if name in WRAPPERS else fingerprint(name)
+) -> dict[str, Any] | None:
+    """One fit and its score, or why there is none. None if that is known already."""
+    split = cut(load(dataset, data, seed=seed), rows, seed)
+    place: dict[str, Any] = {"dataset": dataset, "method": name, "epsilon": EPSILON, "seed": seed}
+    place |= {
+        "train_rows": len(split.train),
+        "version": places.version(name) if name in WRAPPERS else fingerprint(name),
+    }
+    if any(place.items() <= one.items() for one in records() if "error" not in one):
+        return None
     began = time.perf_counter()
     try:
         made = rows_of(name, split, seed, places, timeout)
@@ -153,12 +156,21 @@ def run(
     return place | figures | {"seconds": round(seconds, 1)}
 
 
+def cut(split: Split, rows: int | None, seed: int) -> Split:
+    """The split with no more training rows than wanted."""
+    if rows is None or rows >= len(split.train):
+        return split
+    return split._replace(train=split.train.sample(rows, random_state=seed).reset_index(drop=True))
+
+
+def records() -> list[dict[str, Any]]:
+    """All that was ever recorded."""
+    return [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] if RESULTS.exists() else []
+
+
 def table() -> str:
     """Mean (deviation, seeds) of what is recorded, the last run of every cell."""
-    if not RESULTS.exists():
-        return "nothing was run yet\n"
-    records = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
-    last = {(*group(one), one["seed"]): one for one in records}
+    last = {(*group(one), one["seed"]): one for one in records()}
     lines = ["| table | rows | method | AUROC | AUPRC | seeds |", "| --- | --- | --- | --- | --- | --- |"]
     for where in dict.fromkeys(group(one) for one in last.values()):
         cell = [one for one in last.values() if group(one) == where]
@@ -220,8 +232,9 @@ def main() -> None:
         for seed in range(wanted.seeds):
             for name in (name for name in names if name not in absent):
                 record = run(dataset, wanted.data, name, seed, places, wanted.timeout, wanted.rows)
-                with RESULTS.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(record) + "\n")
+                if record is not None:
+                    with RESULTS.open("a", encoding="utf-8") as lines:
+                        lines.write(json.dumps(record) + "\n")
     sys.stdout.write(table())
 
 

@@ -48,6 +48,15 @@ def test_a_run_records_its_rows_its_scores_and_nothing_of_this_machine(place, tm
     assert "| breast-cancer | 100 | turing | 0.750 (0.000) | 0.500 (0.000) | 2 |" in pate_gan_peers.table()
 
 
+def test_a_cell_is_not_run_again_until_it_failed_or_its_code_changed(place, monkeypatch):
+    monkeypatch.setattr(pate_gan_peers, "score", lambda *rows, **told: {"metrics": {"auroc": 0.75, "auprc": 0.5}})
+    again = ("breast-cancer", None, "turing", 1, place("rows.to_csv(out, index=False)"), 60.0, 100)
+    record = run(*again)
+    for known, runs in ((record, False), (record | {"version": "other"}, True), (record | {"error": "none"}, True)):
+        pate_gan_peers.RESULTS.write_text(json.dumps(known) + "\n")
+        assert (run(*again) is not None) == runs
+
+
 def test_a_tool_that_fails_or_hangs_is_recorded_with_what_it_said(place):
     failing = run("breast-cancer", None, "turing", 0, place("raise ValueError('shapes differ')"), 60.0, None)
     assert failing["error"] == "ValueError: shapes differ" and "auroc" not in failing
