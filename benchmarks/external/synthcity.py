@@ -2,8 +2,9 @@
 
 Ten teachers (gradient-boosted trees), inverse noise 0.001, at most 200 rounds of ten epochs: its plugin's defaults. It
 forgets the delta that it is told and takes 1 / (N sqrt N). Bounds and mixtures of every column are read off the table.
-Needs PyTorch, xgboost, pydantic, loguru, optuna, cloudpickle and tqdm; what it imports for its other plugins is stood
-in for.
+Rows are taken as its model makes them, as in the published audit: its plugin would throw away, slowly, those that lie
+outside of what the table had. Needs PyTorch, xgboost, pydantic, loguru, optuna, cloudpickle and tqdm; what it imports
+for its other plugins is stood in for.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def synthesize(frame: pd.DataFrame, wanted: argparse.Namespace) -> object:
             **options,
         )
         model.fit(GenericDataLoader(frame, target_column=wanted.label or frame.columns[-1]))
-        return model.generate(wanted.rows).dataframe()[list(frame.columns)]
+        return model.model.sample(wanted.rows)[list(frame.columns)]
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
