@@ -172,7 +172,7 @@ def table() -> str:
     """Mean (deviation, seeds) of what is recorded, the last run of every cell."""
     last = {(*group(one), one["seed"]): one for one in records()}
     lines = ["| table | rows | method | AUROC | AUPRC | seeds |", "| --- | --- | --- | --- | --- | --- |"]
-    for where in dict.fromkeys(group(one) for one in last.values()):
+    for where in sorted({group(one) for one in last.values()}, key=lambda one: (*one[:2], METHODS.index(one[2]))):
         cell = [one for one in last.values() if group(one) == where]
         good = [one for one in cell if "error" not in one]
         means = [spread([one[metric] for one in good]) for metric in ("auroc", "auprc")]
@@ -182,9 +182,9 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def group(record: dict[str, Any]) -> tuple[str, int | str, str]:
-    """What seeds are averaged over; the first records did not count their rows and had them all."""
-    return record["dataset"], record.get("train_rows", "all"), record["method"]
+def group(record: dict[str, Any]) -> tuple[str, int, str]:
+    """What seeds are averaged over."""
+    return record["dataset"], record["train_rows"], record["method"]
 
 
 def spread(values: list[float]) -> str:

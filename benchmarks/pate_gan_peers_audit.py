@@ -12,6 +12,7 @@ as many fits are made as `--minutes` allow; what they could have shown at most s
 """
 
 import argparse
+import re
 import shlex
 import sys
 import time
@@ -84,16 +85,17 @@ def file_name(name: str) -> str:
 
 def table() -> str:
     """What the recorded audits found."""
-    head = ("method", "fits", "clopper-pearson (largest possible)", "bayesian interval", "verdict")
+    head = ("method", "fits", "clopper-pearson (largest possible)", "mistakes without, with the target", "verdict")
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     for file in sorted(RESULTS.glob("audit-peers-*.json")):
         result = AuditResult.load(file)
         (outcome,) = result.outcomes
-        exact, interval = outcome.bound("clopper-pearson"), outcome.bound("bayesian")
-        assert exact is not None and interval is not None
+        exact = outcome.bound("clopper-pearson")
+        assert exact is not None
         found = "**violation found**" if outcome.violated else "no violation found"
         cells = [f"`{result.method}`", f"{result.fits:,}", f"{exact.epsilon:.2f} ({exact.largest:.2f})"]
-        lines.append(" | ".join([*cells, f"{interval.epsilon:.2f} to {interval.upper:.2f}", found]))
+        mistakes = ", ".join(re.findall(r"\d+ of \d+", exact.detail)[:2])  # tables without the target, with it
+        lines.append(" | ".join([*cells, mistakes, found]))
     return "".join(f"| {line} |\n" for line in lines)
 
 
