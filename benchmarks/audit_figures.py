@@ -3,7 +3,7 @@
     python -m benchmarks.audit_figures figure-5a             worst-case pair, black box, 1,000 + 1,000 fits, all methods
     python -m benchmarks.audit_figures figure-5a --noise-free   the same methods without any noise, which must be caught
     python -m benchmarks.audit_figures wall                  every answer; 20,000 runs at epsilon 1, 2,000 at 4 and 10
-    python -m benchmarks.audit_figures figure-5b --data DIR  a record of the cervical-cancer table, GroundHog, 30 minutes
+    python -m benchmarks.audit_figures figure-5b --data DIR  a cervical-cancer record, GroundHog, 30 minutes or --runs N
 
 Finished batches are kept in --work and an interrupted run goes on there. Results go to benchmarks/results/audit-*.json.
 """
@@ -136,13 +136,13 @@ def wall(options: argparse.Namespace) -> None:
 
 
 def figure_5b(options: argparse.Namespace) -> None:
-    """As many fits as the time allows: batches are made until it is over, then what is there is judged."""
+    """As many fits as are asked for, or as the time allows: batches are made until it is over, then what is there is judged."""
     train, test, schema = load("cervical-cancer", options.data, seed=0)
     table = pd.concat([train, test], ignore_index=True)
     for name in options.methods or ["pate-gan"]:
         started, runs, result = time.monotonic(), 0, None
-        while runs == 0 or time.monotonic() - started < 60.0 * options.minutes:
-            runs += 4 * options.batch
+        while runs == 0 or (options.runs is None and time.monotonic() - started < 60.0 * options.minutes):
+            runs += options.runs or 4 * options.batch
             result = run_audit(
                 name,
                 epsilon=1.0,

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import store
 from benchmarks.cells import REAL
+from benchmarks.papers import pooled
 from benchmarks.published import look_up
 from benchmarks.registry import DATASETS
-from benchmarks.suites import SUITES
+from benchmarks.suites import SUITES, Suite
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 
@@ -60,9 +60,9 @@ def update(readme: Path, results: Path) -> str:
 
 def section_of(results: Path) -> str:
     """The table as Markdown, with a line that says what it shows."""
-    rows = []
+    rows, every = [], pooled(results)  # a figure that stands in two suites is the same here and in docs/papers.md
     for front in FRONT:
-        good = [r for r in store.newest(store.read(results / f"{front.suite}.jsonl")) if counts(r)]
+        good = [r for r in every if counts(r) and judged_as(r, SUITES[front.suite])]
         rows += [row for name in SUITES[front.suite].datasets if (row := row_of(front, name, good))]
     if not rows:
         return "No results yet: `python -m benchmarks run --suite methods --data DIR` makes them."
@@ -73,6 +73,12 @@ def section_of(results: Path) -> str:
 def counts(record: Mapping[str, Any]) -> bool:
     budget = record["method"] == REAL or record["epsilon"] == EPSILON
     return budget and not record["options"] and record.get("guarantee", "valid") == "valid"
+
+
+def judged_as(record: Mapping[str, Any], suite: Suite) -> bool:
+    """Whether a run's rows were scored as those of a suite are."""
+    own = (record.get("scoring") or "utility", tuple(record.get("classifiers") or ()), record["max_rows"])
+    return own == (suite.scoring, tuple(suite.classifiers or ()), suite.max_rows)
 
 
 def row_of(front: Front, dataset: str, records: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
