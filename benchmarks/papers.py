@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import store
+from benchmarks import curves, store
 from benchmarks.cells import REAL
 from benchmarks.published import Printed, papers, rows
 from benchmarks.registry import DATASETS
@@ -84,7 +84,7 @@ def write(page: Path, results: Path) -> str:
         parts.append(f"## {about['citation']}\n")
         parts += [section(paper, table, title, records) for table, title in about["tables"].items()]
         parts += [f"Not in the text that we have: {gap}\n" for gap in about["left_out"]]
-    text = "\n".join(parts)
+    text = "\n".join([*parts, curves.section(records)])
     write_atomically(page, text)
     return text
 

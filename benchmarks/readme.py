@@ -77,7 +77,11 @@ def counts(record: Mapping[str, Any]) -> bool:
 
 def judged_as(record: Mapping[str, Any], suite: Suite) -> bool:
     """Whether a run's rows were scored as those of a suite are."""
-    own = (record.get("scoring") or "utility", tuple(record.get("classifiers") or ()), record["max_rows"])
+    own = (
+        record.get("scoring") or "utility",
+        tuple(record.get("classifiers") or ()),
+        record.get("max_rows", suite.max_rows),
+    )
     return own == (suite.scoring, tuple(suite.classifiers or ()), suite.max_rows)
 
 

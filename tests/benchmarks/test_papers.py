@@ -132,3 +132,14 @@ def test_a_run_whose_rows_are_of_one_class_was_run(tmp_path):
 def test_the_page_in_the_repository_is_the_one_that_the_results_give(tmp_path):
     text = papers.write(tmp_path / "papers.md", ROOT / "benchmarks" / "results")
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == text
+
+
+def test_curves_have_a_column_for_every_epsilon_that_was_run(tmp_path):
+    runs = [record(0.7, epsilon=epsilon, seed=seed) for epsilon in (0.1, 10.0) for seed in (0, 1)]
+    runs = [one | {"cell": str(number)} for number, one in enumerate(runs)]
+    gan = record(0.9, method="gan", epsilon=1.0)
+    void = record(0.1, epsilon=5.0, guarantee="void")
+    text = page(tmp_path, methods=[*runs, gan, void]).partition("### AUROC, UCI Epileptic")[2].partition("###")[0]
+    rows = [row for row in text.splitlines() if row.startswith("|")]
+    assert rows[0] == "| method | 0.1 | 10 | inf |"
+    assert rows[2:] == ["| gan | - | - | 0.900 (1) |", "| pate-gan | 0.700 (2) | 0.700 (2) | - |"]

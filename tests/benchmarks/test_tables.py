@@ -144,6 +144,19 @@ def test_readme_section_is_replaced_between_markers(tmp_path):
         readme.update(tmp_path / "plain.md", tmp_path)
 
 
+def test_readme_takes_the_newest_run_of_a_cell_whichever_suite_it_came_from(tmp_path):
+    from benchmarks import store
+
+    for one in OURS:
+        store.append(tmp_path / "methods.jsonl", one | {"finished": "2026-01-01"})
+    other = record(seed=0, auroc=0.9) | {"cell": "new", "finished": "2026-02-02", "code": "a"}
+    store.append(tmp_path / "pate-gan-table-2.jsonl", other)
+    store.append(
+        tmp_path / "gradients-sanity.jsonl", other | {"cell": "few", "max_rows": 5_000, "finished": "2026-03-03"}
+    )
+    assert "| 0.850 (one run) pate-gan | 0.850 (one run) |" in readme.section_of(tmp_path)
+
+
 def test_readme_is_short_and_shows_the_results_as_they_are():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.section_of(ROOT / "benchmarks" / "results") in text, "run python -m benchmarks readme"
