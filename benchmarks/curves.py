@@ -36,7 +36,7 @@ METHODS, REFERENCE = ("pate-gan", "dpgan", "rdp-cgan"), "gan"
 ELSEWHERE = """Of the others, audit Figures 2 to 4 and 11 (rows that teachers see, their losses, the accountant) are in
 [audit-trace.md](audit-trace.md), 5 and 12 (attacks) in [audit.md](audit.md), RDP-CGAN's 2 and 3 (codes) in
 [gradients.md](gradients.md), G-PATE's pictures in [g-pate.md](g-pate.md). Audit Figure 10 (MNIST as a table of 784 numbers, two
-classifiers) was not run. The rest are block diagrams.
+classifiers, about half an hour for a seed of three budgets) was not run. The rest are block diagrams.
 """
 
 

@@ -67,14 +67,14 @@ def main() -> None:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
     for name, drawing in made.items():
-        alone = drawing.replace('font-family="inherit"', 'font-family="sans-serif"', 1)  # no page to inherit from
+        alone = str(drawing).replace('font-family="inherit"', 'font-family="sans-serif"', 1)  # no page to inherit from
         write_atomically(chosen.out / f"{name}{quick}.svg", alone)
         sys.stdout.write(f"drawn: {name}{quick}.svg\n")
 
 
 def _records(results: Path, stem: str) -> list[Record]:
-    """The good cells of a suite."""
-    found = [r for r in store.latest(store.read(results / f"{stem}.jsonl")).values() if r["status"] == "ok"]
+    """The good cells of a suite, of each the newest code's."""
+    found = store.newest(store.read(results / f"{stem}.jsonl"))
     if not any(record["method"] != "real" for record in found):
         suite = stem.removesuffix("-quick")
         more = " --quick" if suite != stem else ""

@@ -141,10 +141,17 @@ def borrow(wanted: Sequence[Cell], file: Path) -> None:
             store.append(file, record)
 
 
+FOLDERS = {
+    "--data": "DIR",
+    "--out": "DIR",
+    "--python": "ENV/bin/python",
+}  # options of places, and what stands there instead
+
+
 def command_line(words: Sequence[str] | None = None) -> str:
     """The command as typed, without the program's path and without folders: those are nobody's business in a
     results file.
     """
     typed = list(sys.argv if words is None else words)[1:]
-    hidden = [i + 1 for i, word in enumerate(typed) if word in ("--data", "--out")]
-    return shlex.join(["python", "-m", "benchmarks", *("DIR" if i in hidden else word for i, word in enumerate(typed))])
+    shown = {i + 1: FOLDERS[word] for i, word in enumerate(typed) if word in FOLDERS}
+    return shlex.join(["python", "-m", "benchmarks", *(shown.get(i, word) for i, word in enumerate(typed))])

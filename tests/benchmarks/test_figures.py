@@ -2,6 +2,7 @@
 
 import re
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -42,6 +43,11 @@ def test_directions_beside_the_published_numbers(tmp_path, monkeypatch):
         store.append(tmp_path / "g-pate-table-3.jsonl", one)
     assert command(monkeypatch, "directions", "--results", str(tmp_path), "--out", str(tmp_path / "out")) == 0
     dimensions, teachers = ((tmp_path / "out" / f"g-pate-{n}.svg").read_text() for n in ("dimensions", "teachers"))
+    for drawing in (
+        dimensions,
+        teachers,
+    ):  # by itself, without a page: markup escaped the quotes of what replaced its font
+        assert ElementTree.fromstring(drawing).get("font-family") == "sans-serif"
     ours = {("ours: g-pate", x, y) for x, y in ((5, 0.39), (10, 0.44), (20, 0.54))}
     ours |= {(f"{who}, no projection", x, y) for x in (5, 20) for who, y in (("published", 0.114), ("ours", 0.84))}
     assert marks(dimensions) == ours | {("published", x, y) for x, y in ((5, 0.464), (10, 0.563), (20, 0.56))}

@@ -147,8 +147,20 @@ def test_out_that_is_a_file_is_refused(tmp_path):
 
 
 def test_command_line_hides_folders():
-    words = ["/x/benchmarks/__main__.py", "run", "--data", "/y/data", "--out", "/r", "--seeds", "5"]
-    assert runner.command_line(words) == "python -m benchmarks run --data DIR --out DIR --seeds 5"
+    words = [
+        "/x/benchmarks/__main__.py",
+        "run",
+        "--data",
+        "/y/data",
+        "--out",
+        "/r",
+        "--seeds",
+        "5",
+        "--python",
+        "/z/bin/python",
+    ]
+    wanted = "python -m benchmarks run --data DIR --out DIR --seeds 5 --python ENV/bin/python"
+    assert runner.command_line(words) == wanted
 
 
 def test_every_suite_has_a_smaller_quick_variant_and_known_data_sets():
