@@ -25,6 +25,7 @@ from understudy.schema import Column
 SHARE = 0.25  # of the squared privacy loss that this table has, where the cells of a column have 1
 MOST = 3  # decimals that are looked for
 POINTS = 1 << 15  # of a grid: every number is compared with twice as many edges
+ALL_POINTS = 1 << 20  # of all grids: every worker holds their edges, 16 MB of them
 CLEARLY = 3.0
 # Of the axis: numbers so near to a point of the grid lie on it, as encoded values are 32-bit numbers; of smooth ones 3 % at most.
 NEAR = 2.0**-21
@@ -38,12 +39,13 @@ class Grids(NamedTuple):
     decimals: tuple[int, ...]  # of the first outcomes
 
 
-def grids(node: Node, column: Column) -> Grids | None:
-    """Of a column of any numbers; None where the schema knows better or no grid is wide enough to be seen."""
+def grids(node: Node, column: Column, columns: int = 1) -> Grids | None:
+    """Of a column of any numbers among so many; None where the schema knows better or no grid is wide enough to be seen."""
     if column.kind != "continuous" or column.decimals is not None:
         return None
     lower, upper = column.bounds
-    known = [d for d in range(MOST + 1) if 2 <= (upper - lower) * 10.0**d < POINTS and _on_grid((lower, upper), d)]
+    most = min(POINTS, ALL_POINTS // columns)
+    known = [d for d in range(MOST + 1) if 2 <= (upper - lower) * 10.0**d < most and _on_grid((lower, upper), d)]
     if not known:
         return None
     finest = known[-1]

@@ -130,7 +130,9 @@ def cut(
     worth = worth_looking(rows, max(sigmas), len(first), unit)
     looks = [first_look(drafts[k], len(first), len(wide)) if worth else NOWHERE for k in first]
     columns = [codec.schema.column(drafts[k].column) for k in first]
-    asked = first_grids([drafts[k] for k in first], columns, rows, sigmas[0] * unit) if rounded else [None] * len(first)
+    asked: list[Grids | None] = [None] * len(first)
+    if rounded:
+        asked = first_grids([drafts[k] for k in first], columns, len(wide), rows, sigmas[0] * unit)
     for name, sigma in zip(CELLS, sigmas, strict=True):
         question = count_closely(drafts, groups, looks, asked, codec, sigma, share=share)
         told = heard(question, curator.ask(name, question).value, looks, asked, columns)
@@ -148,9 +150,11 @@ def cut(
     return found
 
 
-def first_grids(nodes: list[Node], columns: list[Column], rows: float, sigma: float) -> list[Grids | None]:
-    """Of every group of columns, if so many tables beside those of the cells can show anything."""
-    found = [grids(node, column) for node, column in zip(nodes, columns, strict=True)]
+def first_grids(
+    nodes: list[Node], columns: list[Column], members: int, rows: float, sigma: float
+) -> list[Grids | None]:
+    """Of every group of columns, `members` in all, if so many tables beside those of the cells can show anything."""
+    found = [grids(node, column, members) for node, column in zip(nodes, columns, strict=True)]
     tables = len(nodes) * (1.0 + LOOKING) + DECIMALS * sum(one is not None for one in found)
     return found if worth_asking(rows, sigma * math.sqrt(tables / DECIMALS)) else [None] * len(nodes)
 
