@@ -31,7 +31,7 @@ from understudy.experience import (
     outlooks,
     shipped,
 )
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, WEIGHED
 from understudy.schema import Schema
 
 AUTO = "auto"
@@ -108,10 +108,11 @@ def advise(
     method: str | None = None,
     experience: Sequence[Experience] | None = None,
     use: str = EVERYTHING,
+    weighed: bool = False,
 ) -> Advice:
     """The method to take for a table with this schema, and what to expect of it; or what to expect of `method`.
 
-    `use` is what the stand-in is for: everything, label or counts.
+    `use` is what the stand-in is for: everything, label or counts. `weighed`: only methods that have a workload will do.
     """
     if use not in USES:
         raise UsageError(f"use: {use!r} is unknown; choose one of {', '.join(USES)}")
@@ -123,13 +124,15 @@ def advise(
     outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
     if method is not None:
         outlook = [one for one in outlook if one.method == method]
+    elif weighed:
+        outlook = [one for one in outlook if one.method in WEIGHED]
     near = dict(sorted(zip((one.title for one in known), weights, strict=True), key=lambda pair: pair[1]))
     hopeless = too_little(facts) or not_found(facts, toll)
     needed = enough_rows(facts, toll)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
         return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
     if not outlook or sum(near.values()) < NEAR:
-        return without_experience(facts, hopeless, method, needed)
+        return without_experience(facts, hopeless, method, needed, WEIGHED if weighed else WHOLE_TABLE)
     ran = {one.title for one in known if one.method == outlook[0].method}
     nearest = [title for title in reversed(near) if title in ran]
     similar = tuple([title for title in nearest if near[title] > 0.1][:3] or nearest[:1])
@@ -315,12 +318,12 @@ def promised(advice: Advice) -> dict[str, tuple[float, float]]:
     }
 
 
-def without_experience(facts: Facts, hopeless: str, named: str | None, needed: int) -> Advice:
+def without_experience(
+    facts: Facts, hopeless: str, named: str | None, needed: int, among: Sequence[str] = WHOLE_TABLE
+) -> Advice:
     """A rule of thumb where no benchmark table is similar: the method for whole tables, as far as it takes so many columns."""
-    fitting = [
-        one for one in WHOLE_TABLE if one in METHODS and facts.columns <= MOST_COLUMNS.get(one, MOST_COLUMNS["mst"])
-    ]
-    method = named or (fitting[0] if fitting else "mean-embedding")
+    fitting = [one for one in among if one in METHODS and facts.columns <= MOST_COLUMNS.get(one, MOST_COLUMNS["mst"])]
+    method = named or (fitting[0] if fitting else "mean-embedding" if among is WHOLE_TABLE else among[0])
     why = (
         "It measures columns together, which serves every use of a table."
         if fitting

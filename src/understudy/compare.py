@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import dp_accounting as dpa
@@ -38,7 +39,7 @@ from understudy.errors import UsageError
 from understudy.estimator import Estimator
 from understudy.experience import LABEL
 from understudy.files import read_json, write_json
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, WEIGHED, check_names
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -104,8 +105,10 @@ class Comparison:
         ]
 
 
-def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[list[Estimator], float]:
-    """Estimators with equal shares, and what all of their releases cost together."""
+def split(
+    each: Sequence[Candidate], schema: Schema, budget: Budget, weights: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[list[Estimator], float]:
+    """Estimators with equal shares, and what all of their releases cost together. `weights` are for methods with a workload."""
     from understudy.accounting.gaussian import epsilon as gaussian_epsilon
     from understudy.accounting.gaussian import mu
 
@@ -114,7 +117,7 @@ def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[li
     if not budget.pure:
         share = gaussian_epsilon(mu(budget.epsilon, budget.delta) / len(each) ** 0.5, budget.delta)
     while True:
-        made = [planned(one, share, schema, budget) for one in each]
+        made = [planned(one, share, schema, budget, weights) for one in each]
         estimators, plans = [estimator for estimator, _ in made], [plan for _, plan in made]
         for plan in plans:
             if not plan.valid:
@@ -125,10 +128,13 @@ def split(each: Sequence[Candidate], schema: Schema, budget: Budget) -> tuple[li
         share *= 0.98 * budget.epsilon / together
 
 
-def planned(one: Candidate, share: float, schema: Schema, budget: Budget) -> tuple[Estimator, Plan]:
+def planned(
+    one: Candidate, share: float, schema: Schema, budget: Budget, weights: Mapping[str, Any]
+) -> tuple[Estimator, Plan]:
     """A candidate's estimator and plan; what is wrong with a value that is varied says so."""
+    wanted = {**(weights if one.method in WEIGHED else {}), **one.options}
     try:
-        estimator: Estimator = method_class(one.method)(epsilon=share, delta=budget.delta, **one.options)
+        estimator: Estimator = method_class(one.method)(epsilon=share, delta=budget.delta, **wanted)
         return estimator, estimator.plan(schema)
     except UsageError as error:
         if any(re.search(rf"\b{option}\b", str(error)) for option in one.options):
@@ -150,10 +156,13 @@ def compare(
     progress: Callable[[dict[str, Any]], None] | None = None,
     account: Payer | None = None,
     noise: NoiseSource | None = None,
+    focus: str | None = None,
+    workload: str | Path | Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Fit every method and, with held-out rows in `real`, choose one. Finished models in `out` are kept, not fitted again.
 
     `vary` names options and their values, `{"teachers": [50, 200]}`: every method is then fitted with every combination.
+    `focus` and `workload` are for those of the methods that have a workload; there must be one.
     `account` is the holder's: charged for all fits at once before the first, and for the choice before it is made.
     `noise` is the choice's; other than the operating system's it voids the choice, and the result says so.
     """
@@ -162,7 +171,7 @@ def compare(
         raise UsageError("real: a choice is priced with a delta; give one, e.g. 1e-5, or publish all models")
     check_tables(data, real, schema)
     each = candidates(methods, vary or {})
-    estimators, together = split(each, schema, budget)
+    estimators, together = split(each, schema, budget, weights_of(each, focus=focus, workload=workload))
     named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
     folder = Path(out)
     record = check_same(folder, named, schema)
@@ -194,6 +203,14 @@ def compare(
         void_reason=source.void_reason if real is not None else "",
     )
     write_json(folder / RESULT, found.to_dict())
+    return found
+
+
+def weights_of(each: Sequence[Candidate], **said: Any) -> dict[str, Any]:
+    """The options of a workload. UsageError if no method has one."""
+    found = {option: value for option, value in said.items() if value is not None}
+    if found and not any(one.method in WEIGHED for one in each):
+        check_names(each[0].method, (), found)
     return found
 
 
@@ -326,8 +343,8 @@ def finished(model: Model, plan: Plan, schema: Schema, target: Path) -> Model:
     other = model.plan.fingerprint() != plan.fingerprint() or model.schema.fingerprint() != schema.fingerprint()
     if other or model.void_reason:
         raise UsageError(
-            f"out: {str(target)!r} is not the model that this comparison fits (another budget, schema, or no guarantee): its "
-            "total would be untrue; choose another name"
+            f"out: {str(target)!r} is not the model that this comparison fits (another budget, schema or workload, or no "
+            "guarantee): its total would be untrue; choose another name"
         )
     return model
 

@@ -8,7 +8,7 @@ from understudy import adviser
 from understudy.account import Payer
 from understudy.engine import Engine
 from understudy.errors import UsageError
-from understudy.methods.registry import check_names
+from understudy.methods.registry import WEIGHTS, check_names
 from understudy.methods.registry import method as method_of
 from understudy.schema import Schema
 
@@ -31,12 +31,14 @@ def fit(
     """Fit a method to a frame or file and return the fitted estimator (`sample`, `save`, `certificate`).
 
     `method="auto"` takes the adviser's choice, from public facts alone; `rows` is a public guess of how many there are, for
-    the adviser only; `options` are the method's own. A fit of which nothing useful will come is refused unless `force=True`;
-    nothing is spent then. `out` saves the model there; `account` names the holder's account, which is charged first.
+    the adviser only; `options` are the method's own; with `focus` or `workload` it is a method that has a workload. A fit of
+    which nothing useful will come is refused unless `force=True`; nothing is spent then. `out` saves the model there; `account`
+    names the holder's account, which is charged first.
     """
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
     named = None if method == adviser.AUTO else method
-    advice = adviser.advise(known, epsilon=epsilon, delta=delta, rows=rows, method=named)
+    weighed = any(options.get(option) is not None for option in WEIGHTS)
+    advice = adviser.advise(known, epsilon=epsilon, delta=delta, rows=rows, method=named, weighed=weighed)
     kind = method_of(advice.method)
     if kind.private and advice.hopeless and not force:
         raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")

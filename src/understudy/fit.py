@@ -206,7 +206,7 @@ def fit_alone(
         resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
         key_init, key_rounds = public_keys(seed)
         state, history = first_state(opening.generator, key_init, opening.hints), History()
-        report: dict[str, Any] = {}
+        report: dict[str, Any] = {"statement": opening.said} if opening.said else {}
         if opening.mechanism is not None:
             conversation = curator.converse(opening.purpose, opening.mechanism, apart=True, folder=folder).value
             held.callback(conversation.close)

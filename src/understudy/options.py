@@ -92,6 +92,7 @@ WORDS = {
     "counts_share": "share for counts of columns and of chosen pairs",
     "focus": "a column whose pairs count more; None: the label, if there is one",
     "focus_weight": "how much more pairs with that column count",
+    "workload": "what columns and pairs of columns count: a file or a mapping of columns, pairs and default; 0: not wanted",
     "column_weight": "how much more single columns count than pairs",
     "caution": "standard deviations of noise that a pair must stand out by to be chosen",
     "memory": "how strongly pairs that make the model larger are held back",

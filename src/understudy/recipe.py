@@ -67,6 +67,7 @@ class Opening(NamedTuple):
     marginals: Marginals | None = None  # released; generated rows go back through them
     released: tuple[Released, ...] = ()  # tables of counts with known noise, kept so that copies can be drawn
     decimals: Mapping[str, int] = MappingProxyType({})  # of columns whose numbers were found to have so many
+    said: str = ""  # which way the method took, for people: a function of what was released
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -113,8 +113,9 @@ def test_the_column_that_matters_has_more_of_the_budget():
         Column(name="c0", kind="categorical", categories=("a", "b")),
         Column(name="c1", kind="integer", lower=0, upper=2),
     )
-    assert method.score_weights(columns, Schema(columns=listed)) == {}
-    weights = method.score_weights(columns, Schema(columns=listed, label="c1"))
+    alone, labelled = Schema(columns=listed), Schema(columns=listed, label="c1")
+    assert method.score_weights(columns, None, method.workload_of(alone, None)) == {}
+    weights = method.score_weights(columns, "c1", method.workload_of(labelled, None))
     assert weights[2] == 2.0 and 1 not in weights
     scale, usual = (Scores(columns, one).scale(1.0) for one in (weights, {}))
     assert scale * Scores(columns, weights).radius ** 2 == pytest.approx(2.0 * usual * Scores(columns, {}).radius ** 2)

@@ -91,7 +91,7 @@ def settings(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-CONFIG_KEYS = ("data", "schema", "method", "epsilon", "delta", "out", "seed", "rows", "options")
+CONFIG_KEYS = ("data", "schema", "method", "epsilon", "delta", "out", "seed", "rows", "focus", "workload", "options")
 
 
 def read_config(path: Path | None) -> dict[str, Any]:
@@ -123,6 +123,9 @@ def read_config(path: Path | None) -> dict[str, Any]:
     for key in ("data", "schema", "out"):
         if content.get(key) is not None:
             content[key] = path.parent / str(content[key])
+    for said in (content, content["options"]):
+        if isinstance(said.get("workload"), str):  # it may also be written out there
+            said["workload"] = str(path.parent / said["workload"])
     return content
 
 

@@ -59,6 +59,14 @@ Setting = Annotated[
 ]
 
 
+Focus = Annotated[
+    str | None,
+    typer.Option("--focus", metavar="COLUMN", help="A column whose pairs count more, in the place of the label."),
+]
+WorkloadFile = Annotated[
+    Path | None,
+    typer.Option("--workload", metavar="FILE", help="YAML file that says what columns and pairs of columns count."),
+]
 Rows = Annotated[
     int | None, typer.Option("--rows", min=1, help="Rows you expect, from public knowledge; for the advice only.")
 ]
@@ -107,6 +115,8 @@ def request(
     seed: int | None = None,
     out: Path | None = None,
     rows: int | None = None,
+    focus: str | None = None,
+    workload: Path | None = None,
     pairs: Sequence[str] | None = None,
     schema_is: str = "--schema",
 ) -> Request:
@@ -134,7 +144,9 @@ def request(
         seed=whole["seed"],
         out=pick("out", out),
         rows=whole["rows"],
-        options=file.get("options", {}) | settings(pairs or ()),
+        options=file.get("options", {})
+        | settings(pairs or ())
+        | weights(pick("focus", focus), pick("workload", workload)),
     )
     from understudy.accounting import Budget
 
@@ -143,16 +155,26 @@ def request(
     return wanted
 
 
+def weights(focus: object, workload: object) -> dict[str, object]:
+    """The flags of a workload as options of the method; a file by its name."""
+    found = {"focus": focus, "workload": str(workload) if isinstance(workload, Path) else workload}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple[Request, "Advice | None"]:
     """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
     Who names a method is not advised: the request is as it was, and the advice None.
     """
     from understudy import adviser
+    from understudy.methods.registry import WEIGHTS
 
     if wanted.method != adviser.AUTO:
         return wanted, None
-    advice = adviser.advise(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, use=use)
+    weighed = any(wanted.options.get(option) is not None for option in WEIGHTS)
+    advice = adviser.advise(
+        schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, use=use, weighed=weighed
+    )
     return replace(wanted, method=advice.method), advice
 
 
@@ -162,7 +184,8 @@ def estimator(wanted: Request) -> "Estimator":
 
     with options("method"):
         kind = us.method(wanted.method)
-    check_options(wanted.method, wanted.options)
+    with options("focus", "workload"):
+        check_options(wanted.method, wanted.options)
     made: Estimator = kind(epsilon=wanted.epsilon, delta=wanted.delta, seed=wanted.seed, **wanted.options)
     return made
 

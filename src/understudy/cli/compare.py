@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli._output import AsJson, Quiet, as_options, options, settings, show
-from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Seed, check_options
+from understudy.cli._recipe import DEFAULT_DELTA, NO_ACCOUNT, AccountFile, Focus, Seed, WorkloadFile, check_options
 from understudy.errors import UsageError
 from understudy.progress import FitProgress
 
@@ -47,6 +47,8 @@ def compare(
             help="An option to try with several values, e.g. teachers=50,200. Repeatable.",
         ),
     ] = None,
+    focus: Focus = None,
+    workload: WorkloadFile = None,
     account: AccountFile = None,
     seed: Seed = None,
     quiet: Quiet = False,
@@ -64,7 +66,7 @@ def compare(
     from understudy.compare import compare as run
     from understudy.schema import Schema
 
-    words = options("methods", "vary", "real", "out", "account", "epsilon", "delta")
+    words = options("methods", "vary", "real", "out", "account", "epsilon", "delta", "focus", "workload")
     with FitProgress(epsilon, quiet or as_json) as progress, words, what_is_left(out):
         found = run(
             file,
@@ -78,6 +80,8 @@ def compare(
             seed=seed,
             progress=progress,
             account=account,
+            focus=focus,
+            workload=workload,
         )
     if as_json or not quiet:
         show(found.to_dict(), lambda: table(found, account is None), as_json)

@@ -15,6 +15,7 @@ from understudy.cli._recipe import (
     Config,
     Delta,
     Epsilon,
+    Focus,
     Method,
     Request,
     Rows,
@@ -22,6 +23,7 @@ from understudy.cli._recipe import (
     Setting,
     Use,
     ValidFor,
+    WorkloadFile,
     estimator,
     request,
     resolve,
@@ -54,6 +56,8 @@ def fit(
     seed: Seed = None,
     use: Use = "everything",
     rows: Rows = None,
+    focus: Focus = None,
+    workload: WorkloadFile = None,
     pairs: Setting = None,
     config: Config = None,
     not_private: Annotated[
@@ -82,6 +86,8 @@ def fit(
         seed=seed,
         out=out,
         rows=rows,
+        focus=focus,
+        workload=workload,
         pairs=pairs,
     )
     data = need("FILE", wanted.data, "name the table to learn from")
@@ -110,7 +116,7 @@ def fit(
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
-            with options("resume", "account", "engine"):
+            with options("resume", "account", "engine", "focus", "workload"):
                 model.fit(
                     data,
                     loaded,

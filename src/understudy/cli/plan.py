@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
-from understudy.cli._output import AsJson, show
+from understudy.cli._output import AsJson, options, show
 from understudy.cli._recipe import (
     DEFAULT_DELTA,
     Config,
     Delta,
     Epsilon,
+    Focus,
     Method,
     Request,
     Rows,
     Setting,
     Use,
+    WorkloadFile,
     estimator,
     request,
     resolve,
+    weights,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ def plan(
     delta: Delta = None,
     rows: Rows = None,
     use: Use = "everything",
+    focus: Focus = None,
+    workload: WorkloadFile = None,
     pairs: Setting = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -51,6 +56,8 @@ def plan(
         epsilon=epsilon,
         delta=delta,
         rows=rows,
+        focus=focus,
+        workload=workload,
         pairs=pairs,
         schema_is="SCHEMA",
     )
@@ -60,14 +67,15 @@ def plan(
 
     loaded = Schema.load(wanted.schema)
     resolved, advice = resolve(wanted, loaded, use)
-    made = estimator(resolved).plan(loaded, rows=wanted.rows)
+    with options("focus", "workload"):
+        made = estimator(resolved).plan(loaded, rows=wanted.rows)
     said = {} if advice is None else {"advice": advice.to_dict()}
     show(summary(made) | said, lambda: Group(table(made), *recommendation(advice)), as_json)
     if not as_json:  # not through the table's console, which would break the line
-        typer.echo(f"\nnext: {next_command(resolved, pairs or (), config)}")
+        typer.echo(f"\nnext: {next_command(resolved, weights(focus, workload), pairs or (), config)}")
 
 
-def next_command(wanted: Request, pairs: Sequence[str], config: Path | None) -> str:
+def next_command(wanted: Request, weights: Mapping[str, object], pairs: Sequence[str], config: Path | None) -> str:
     """The fit that was planned, with the method that was found; FILE stands for the table unless a file names it."""
     if config is not None:
         words = ["--config", str(config), "--method", wanted.method]
@@ -76,6 +84,7 @@ def next_command(wanted: Request, pairs: Sequence[str], config: Path | None) -> 
         words += ["--epsilon", f"{wanted.epsilon:g}"]
         words += [] if wanted.delta == DEFAULT_DELTA else ["--delta", f"{wanted.delta:g}"]
     words += [] if wanted.rows is None else ["--rows", str(wanted.rows)]
+    words += [word for name, value in weights.items() for word in (f"--{name}", str(value))]
     return shlex.join(["understudy", "fit", *words, *(word for pair in pairs for word in ("--set", pair))])
 
 
@@ -142,6 +151,8 @@ def flat(parameters: Mapping[str, object], prefix: str = "") -> list[tuple[str, 
     for name, value in parameters.items():
         if isinstance(value, Mapping):
             lines += flat(value, f"{prefix}{name} / ")
+        elif name == "pairs" and isinstance(value, Sequence):  # of a workload
+            lines += [(f"{prefix}{' and '.join(one['columns'])}", _short(one["weight"])) for one in value]
         else:
             lines.append((f"{prefix}{name}", _short(value)))
     return lines

@@ -78,12 +78,21 @@ RENAMED = {
 }
 
 
+WEIGHED = ("clique-tree",)  # methods that have a workload
+WEIGHTS = ("focus", "workload")  # the options that say it
+
+
 def check_names(name: str, known: Iterable[str], wanted: Iterable[str]) -> None:
     """Refuse options that the method called `name` does not have: with the new name, the nearest one, or all there are."""
     known = list(known)
     for option in wanted:
         if option in known:
             continue
+        if option in WEIGHTS:
+            raise UsageError(
+                f"{option}: method {name!r} has no workload, all columns count the same there; choose {' or '.join(WEIGHED)}, or "
+                "leave it out"
+            )
         near = get_close_matches(option, known, n=1)
         if RENAMED.get(option) in known:
             advice = f"it is called {RENAMED[option]!r} now"

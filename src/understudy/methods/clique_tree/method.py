@@ -7,7 +7,8 @@
     clique counts         noisy counts of every column and of the chosen pairs, all in one answer
 
 After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
-label, or with the column that `focus` names, count more. What is chosen is a function of released distances (`select.py`).
+label, or with the column that `focus` names, count more, and `workload` says what others count (`workload.py`). What is chosen
+is a function of released distances (`select.py`).
 
 **Wide tables.** With d columns there are d (d - 1) / 2 pairs; the noise of their distances grows with the root of that number,
 and all that is counted afterwards shares one budget. Sums of bounded vectors have noise that does not grow with the columns. So
@@ -51,6 +52,7 @@ from understudy.methods.clique_tree.scores import ask_products
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.methods.clique_tree.workload import Source, Workload, document
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.methods.pictures.method import picture_shape
@@ -61,6 +63,10 @@ from understudy.schema import Codec, Schema
 
 COUNTS = "clique counts"
 MOST_COLUMNS = 128
+BY_CLASS = (
+    "learned of pairs: how every column depends on the label (class means) and nothing else, because rows are few"
+)
+BY_PRODUCTS = "learned of pairs: one number for each (products of scores), because counts would have told less"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -79,6 +85,7 @@ class CliqueTree(Estimator):
     counts_share: float = 0.7
     focus: str | None = None  # a column whose pairs count more; None: the label, if there is one
     focus_weight: float = 3.0
+    workload: Source = None  # what columns and pairs count: a file or a mapping
     column_weight: float = 2.0  # of every column by itself, where a pair has 1
     model_cells: int = 400_000  # of the clique tree; what has no room there is counted beside it
     passes: int = 200  # of the descent over the tree, at most; more lower the loss by a few per cent, see `descent.py`
@@ -99,27 +106,37 @@ class CliqueTree(Estimator):
             column_weight=self.column_weight,
         )
         check_counts(model_cells=self.model_cells, passes=self.passes)
+        document(self.workload)
+
+    def settings(self, schema: Schema, rows: int | None) -> dict[str, Any]:
+        """With what the workload says in the place of its file's name."""
+        return super().settings(schema, rows) | {"workload": document(self.workload)}
+
+    def workload_of(self, schema: Schema, said: Mapping[str, Any] | None) -> Workload:
+        """The weights of pairs; `said` is the workload as the plan has it."""
+        return Workload.of(said, self.focus, self.focus_weight, schema)
 
     def taken_by(self, schema: Schema) -> tuple[Recipe, str]:
         columns, pictures = learned_columns(schema), picture_shape(schema) is not None
         if columns <= MOST_COLUMNS and not pictures:
             return self, ""
         why = "pictures" if pictures else f"{columns:,} columns, more than {MOST_COLUMNS}"
+        for option in ("focus", "workload"):
+            if getattr(self, option) is not None:
+                raise UsageError(
+                    f"{option}: mean-embedding takes this table ({why}), and all its columns count the same; leave it out"
+                )
         other = MeanEmbedding(
             epsilon=self.epsilon, delta=self.delta, seed=self.seed, estimate_share=self.estimate_share
         )
         return other, f"{why}: counts of pairs would be noise, so mean-embedding takes this table from clique-tree"
 
     def announce(self, schema: Schema) -> list[Announced]:
-        columns = learned_columns(schema)
-        if self.focus is not None and self.focus not in schema.names:
-            raise UsageError(f"focus={self.focus!r} is not a column of the schema")
-        if columns == 0:
+        pairs = self.workload_of(schema, document(self.workload)).wanted(schema)
+        if learned_columns(schema) == 0:
             return []
         releases = announce_one_way(schema, self.cells_share, self.marginals_share, ONE_WAY)
-        nodes = columns + (schema.label_kind in ("binary", "multiclass"))
-        if nodes > 1:
-            pairs = nodes * (nodes - 1) // 2
+        if pairs:
             detail = f"{pairs:,} pair{'s' if pairs > 1 else ''} of columns"
             releases.append(Announced(DISTANCES, self.distances_share, dpa.GaussianDpEvent, detail=detail))
             detail = "what coarser cells of the farthest pairs lose"
@@ -129,19 +146,25 @@ class CliqueTree(Estimator):
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
     ) -> list[str]:
-        """What is asked instead of counts of pairs where rows are few."""
-        columns = learned_columns(schema)
+        """What the workload is, and what is asked instead of counts of pairs where rows are few."""
+        columns, said = learned_columns(schema), settings["workload"]
+        wanted = self.workload_of(schema, said)
+        weighed = [] if said is None and self.focus is None else [wanted.words()]
         if DISTANCES not in noise or columns == 0:
-            return []
+            return weighed
         instead = (
             "where released distances say that counts of pairs tell less, one number is asked for every pair of columns"
         )
-        if schema.label_kind not in ("binary", "multiclass"):
-            return [instead]
+        instead += "; weights of single pairs do not count there" if said and said["pairs"] else ""
+        of_label = any(wanted.of_pair(one.name, schema.label, schema.label) > 0.0 for one in schema.features)
+        if schema.label_kind not in ("binary", "multiclass") or not of_label:
+            return [*weighed, instead]
         needed = math.ceil(enough_rows(columns, noise[COUNTS]))
+        alone = "; that serves the label, whatever else counts" if weighed else ""
         return [
+            *weighed,
             f"below about {needed:,} rows (released, not read; more where a class is rare) pairs of columns drown in noise: then "
-            "columns and class means are asked for",
+            f"columns and class means are asked for{alone}",
             instead,
         ]
 
@@ -154,35 +177,39 @@ class CliqueTree(Estimator):
             network = assemble(tree, beliefs, layout, [], [], targets_of(tree, beliefs, []))
             return Opening(CliqueTreeGenerator.of(network, codec), network)
         columns = self.ask_columns(curator, codec, counts, plan)
+        wanted = self.workload_of(codec.schema, plan.parameters["settings"]["workload"])
+        weights, matter = self.weights(columns, codec.schema.label, wanted)
         enough = enough_rows(len(columns.nodes), noise[COUNTS], columns.class_weight)
-        if columns.classes > 1 and columns.rows < enough:
+        if columns.rows < enough and any(pair[0] == 0 for pair in weights):
             return self.by_class(curator, codec, columns, noise)
-        paired = len(columns.numbers) > 1
-        if DISTANCES in noise and not paired:  # one column, and a label of which one class was found
-            columns = ask_again(curator, columns, noise, {DISTANCES: [1], LEVELS: [1]}, max_rows)
+        if DISTANCES in noise and not weights:  # of a label one class was found, and nothing else is wanted
+            again = range(1, len(columns.levels))
+            columns = ask_again(curator, columns, noise, {DISTANCES: again, LEVELS: again}, max_rows)
         base = [
             Candidate((n,), (len(columns.levels[n]) - 1,), columns.alone(n), 0.0, self.column_weight)
             for n in columns.numbers
         ]
         selection = Selection(columns.levels, base, noise[COUNTS], self.model_cells)
-        if paired:
-            weights, focus = self.weights(columns, codec.schema.label)
-            pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights, focus)
+        if weights:
+            pairs = ask_pairs(curator, columns, (noise[DISTANCES], noise[LEVELS]), max_rows, weights, matter)
             # Products compete with counts that are worth what they are by themselves: where rows are few, few tables are
             # counted, and they tell next to nothing of each other (bfi: pairs off by 0.115 instead of 0.099, two fits).
             apart = Selection(columns.levels, base, noise[COUNTS], self.model_cells, together=False)
             apart.run(pairs)
-            if products_pay(columns, pairs, apart.total, noise[COUNTS], self.score_weights(columns, codec.schema)):
-                return self.by_products(curator, codec, columns, noise)
+            scored = self.score_weights(columns, codec.schema.label, wanted)
+            if products_pay(columns, pairs, apart.total, noise[COUNTS], scored):
+                return self.by_products(curator, codec, columns, noise, scored)
             selection.run(pairs)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
-        columns, measured, tables = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
-        kept = kept_tables(codec, columns, layout, tables, measured)
+        columns, measured, raw = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
+        kept = kept_tables(codec, columns, layout, raw, measured)
         inside, beside = (
             [m for m, one in zip(measured, chosen, strict=True) if one.beside is b] for b in (False, True)
         )
-        return self.opening_of(codec, columns, layout, inside, beside, kept)
+        tables = {tuple(number for number, _ in one.keys) for one in chosen if len(one.keys) > 1}  # some at two levels
+        said = counted(len(tables), len(weights), len(beside))
+        return self.opening_of(codec, columns, layout, inside, beside, kept)._replace(said=said)
 
     def ask_columns(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Columns:
         """What is asked before anything about pairs."""
@@ -196,24 +223,29 @@ class CliqueTree(Estimator):
         columns, measured = ask_classes(curator, codec, columns, noise, COUNTS)
         layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
         kept = kept_classes(codec, columns, measured, noise[COUNTS])
-        return self.opening_of(codec, columns, layout, measured, [], kept)
+        return self.opening_of(codec, columns, layout, measured, [], kept)._replace(said=BY_CLASS)
 
-    def by_products(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
+    def by_products(
+        self,
+        curator: Curator,
+        codec: Codec,
+        columns: Columns,
+        noise: Mapping[str, float],
+        weights: Mapping[int, float],
+    ) -> Opening:
         """The model of a table with too few rows to count pairs (`scores.py`, `correlations.py`)."""
-        weights = self.score_weights(columns, codec.schema)
         columns, products = ask_products(curator, columns, COUNTS, noise[COUNTS], weights)
         layout = Layout(columns.levels, [(one.number, one.level) for one in products.scores.each])
         alone = by_themselves(columns, layout, products.scores)
         inside, beside = arranged(layout, pairs_of(columns, products), self.model_cells)
         kept = kept_products(codec, columns, layout, products, alone)
-        return self.opening_of(codec, columns, layout, [*alone, *inside], beside, kept)
+        return self.opening_of(codec, columns, layout, [*alone, *inside], beside, kept)._replace(said=BY_PRODUCTS)
 
-    def score_weights(self, columns: Columns, schema: Schema) -> dict[int, float]:
-        """The column that counts more than others, in products of scores: its pairs have `focus_weight` times the budget."""
-        names = [schema.label, *columns.names[1:]]  # a label that is a number is a column, too
-        wanted = schema.label if self.focus is None else self.focus
-        own = (number for number, name in enumerate(names) if name is not None and name == wanted)
-        return dict.fromkeys(own, math.sqrt(self.focus_weight))
+    def score_weights(self, columns: Columns, label: str | None, wanted: Workload) -> dict[int, float]:
+        """Columns that count more or less than others, in products of scores: a weight is a part of the budget of its pairs."""
+        names = [label, *columns.names[1:]]  # a label that is a number is a column, too
+        found = {number: math.sqrt(wanted.of_column(names[number], label)) for number in columns.numbers}
+        return {number: weight for number, weight in found.items() if weight != 1.0}
 
     def opening_of(
         self,
@@ -236,22 +268,29 @@ class CliqueTree(Estimator):
         found = found_decimals(columns.nodes)
         return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept, decimals=found)
 
-    def weights(self, columns: Columns, label: str | None) -> tuple[dict[Clique, float], set[Clique]]:
-        """The workload: how much each pair counts, and the pairs that count more.
+    def weights(self, columns: Columns, label: str | None, wanted: Workload) -> tuple[dict[Clique, float], set[Clique]]:
+        """The workload: how much each pair counts that is wanted, and the pairs that are expected to depend.
 
         Of pairs with the label every class counts the same, however rare it is: what is told about a class is
         P(column | class), which a wrong row moves by 1 / n_c. On average over K classes that is N / (K n_c) times as much as
         where all rows are of one kind.
         """
         names = [label, *columns.names[1:]]
-        wanted = label if self.focus is None else self.focus
-        own = [self.focus_weight if name is not None and name == wanted else 1.0 for name in names]
-        if wanted == label:
-            own[0] *= columns.class_weight
         pairs = [(a, b) for a in columns.numbers for b in columns.numbers if a < b]
-        return {(a, b): max(own[a], own[b]) for a, b in pairs}, {
-            (a, b) for a, b in pairs if wanted is not None and wanted in (names[a], names[b])
+        rarity = columns.class_weight if wanted.focus == label else 1.0
+        weights = {(a, b): wanted.of_pair(names[a], names[b], label) * (rarity if a == 0 else 1.0) for a, b in pairs}
+        return {pair: weight for pair, weight in weights.items() if weight > 0.0}, {
+            (a, b) for a, b in pairs if wanted.matters(names[a], names[b], label)
         }
+
+
+def counted(pairs: int, wanted: int, beside: int) -> str:
+    """Which way was taken, for people, where it is that of counts."""
+    if not wanted:
+        return "learned of pairs: nothing, as there is none that is wanted"
+    more = f", {beside:,} of them beside the tree" if beside else ""
+    follow = "; what the others show follows from these" if pairs < wanted else ""
+    return f"learned of pairs: {pairs:,} of {wanted:,} were counted{more}{follow}"
 
 
 def sides_of(layout: Layout) -> list[Side]:

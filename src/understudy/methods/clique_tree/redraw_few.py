@@ -32,7 +32,9 @@ class OfProducts(CliqueTree):
 
     def begin(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Opening:
         columns = self.ask_columns(curator, codec, counts, plan)
-        return self.by_products(curator, codec, columns, plan.parameters["noise"])
+        wanted = self.workload_of(codec.schema, plan.parameters["settings"]["workload"])
+        weights = self.score_weights(columns, codec.schema.label, wanted)
+        return self.by_products(curator, codec, columns, plan.parameters["noise"], weights)
 
 
 class RedrawnFew(FittedAgain):
