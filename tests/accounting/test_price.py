@@ -260,6 +260,7 @@ def test_prices_of_nothing_and_of_everything():
     assert math.isinf(epsilon(poisson(0.1, 0.0), 1e-5))
     assert epsilon(poisson(0.0, 1.0), 1e-5) == 0.0
     assert gaussian_mu([G(2.0), G(3.0)]) is not None and gaussian_mu([L(2.0)]) is None
+    assert gaussian.epsilon(math.inf, 1e-5) == math.inf and gaussian.delta(math.inf, 50.0) >= 1.0
 
 
 @pytest.mark.parametrize("noise", [1e-300, 0.01, 0.02, 0.035, 0.0399, 0.04, 0.05])

@@ -28,6 +28,8 @@ def log_delta(mu: float, epsilon: float) -> float:
     """log of the exact delta of mu-GDP at epsilon."""
     if mu <= 0:
         return -math.inf
+    if mu == math.inf:  # no noise; the formulas below would say inf - inf
+        return 0.0
     a = epsilon / mu - mu / 2
     if a > -5:
         difference = _mills(a) - _mills(a + mu)
@@ -56,7 +58,7 @@ def delta(mu: float, epsilon: float) -> float:
 
 def epsilon(mu: float, delta: float) -> float:
     """Smallest epsilon with which mu-GDP is (epsilon, delta)-DP, rounded up; infinite at delta 0."""
-    if delta <= 0:
+    if delta <= 0 or mu == math.inf:
         return 0.0 if mu <= 0 else math.inf
     target = math.log(delta)
     if mu <= 0 or log_delta(mu, 0.0) <= target:
