@@ -31,7 +31,7 @@ from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
 from understudy.drawing import Source, draw
 from understudy.estimator import Estimator
-from understudy.fit import History, Progress, as_arrays, fit, open_conversation, public_key, talk
+from understudy.fit import History, Progress, as_arrays, first_state, fit, open_conversation, public_key, talk
 from understudy.measure.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.blocks import Blocks
@@ -190,6 +190,10 @@ def shadow_fits(
     )
     key = public_key(seed)
     for number, group in enumerate(groups(opened)):
+        if draws_with_numpy(opened[group[0]]):
+            for i in group:
+                fitted.weights[i] = started(opened[i], key)
+            continue
         filled = filled_up(group, count) if opened[group[0]].conversation is None else group
         weights, info = run_group([opened[i] for i in filled], jax.random.fold_in(key, number))
         for place, i in enumerate(group):
@@ -207,6 +211,18 @@ def groups(opened: Sequence[Opened]) -> list[list[int]]:
         key = (one.opening.generator, None if mechanism is None else program(mechanism), one.opening.rounds, shapes)
         found.setdefault(key, []).append(number)
     return list(found.values())
+
+
+def draws_with_numpy(one: Opened) -> bool:
+    """Without rounds and without a network there is nothing to compile, and trees that follow noise would compile fit by fit."""
+    return one.conversation is None and any(hasattr(one.opening.generator, name) for name in ("columns", "encoded"))
+
+
+def started(one: Opened, key: PRNGKeyArray) -> dict[str, np.ndarray]:
+    """What an artifact keeps of a fit that was over with its first questions."""
+    generator = one.opening.generator
+    state = first_state(generator, key, one.opening.hints)
+    return {name: np.asarray(value) for name, value in sorted(generator.sampler(state).items())}
 
 
 def filled_up(group: list[int], size: int) -> list[int]:
