@@ -16,11 +16,13 @@ import pandas as pd
 
 from understudy.audit import run, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
+from understudy.methods.clique_tree import scores
 from understudy.methods.clique_tree.method import CliqueTree
 from understudy.methods.marginals.independent import Independent
 from understudy.methods.pate_gan.joint import PateGanJoint
 from understudy.methods.pate_gan.method import PateGan
-from understudy.private.answers import sums
+from understudy.private.answers import counts as counted
+from understudy.private.answers import distances, sums
 from understudy.private.mechanisms.joint_votes import JointVotes
 from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
@@ -167,12 +169,62 @@ class OneMarginalForAll(CliqueTree):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class OneDistanceForAll(CliqueTree):
+    """Noise for the sensitivity of one distance where those of all pairs leave in one vector."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        with mock.patch.object(Distances, "deviation", property(lambda question: question.sigma)):
+            return super().begin(curator, codec, counts, plan)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlocksAsKnown(CliqueTree):
+    """Distances from blocks of the same counts priced as if the blocks were public: 1 where a row moves them by up to 2."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        narrow = property(lambda question: question.sigma * math.sqrt(len(question.known)))
+        with mock.patch.object(Distances, "deviation", narrow):
+            return super().begin(curator, codec, counts, plan)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RowsInFull(CliqueTree):
+    """Every row of a person counts 1, with the noise of persons whose rows share a weight of 1."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        full = lambda block, grid: np.full(len(block), grid, np.int64)  # noqa: E731
+        with mock.patch.object(counted, "unit_shares", full), mock.patch.object(distances, "unit_shares", full):
+            return super().begin(curator, codec, counts, plan)
+
+
+def unclipped() -> Any:
+    """Vectors are added up as long as they are."""
+    return mock.patch.object(sums, "weights", lambda length, most=sums.WEIGHT: np.broadcast_to(most, length.shape))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class UnclippedMeans(CliqueTree):
     """Class means of few rows whose vectors are as long as they are: the clipping radius is known to the noise alone."""
 
     def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
-        whole = lambda length, most=sums.WEIGHT: np.broadcast_to(most, length.shape)  # noqa: E731
-        with mock.patch.object(sums, "weights", whole):
+        with unclipped():
+            return super().begin(curator, codec, counts, plan)
+
+
+class Uncut(scores.Scores):
+    """Products of scores of any size."""
+
+    @property
+    def products(self) -> Any:
+        return self.some(self.left) * self.some(self.right)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UncutProducts(CliqueTree):
+    """The same of products of scores: neither map nor wall cuts a row that is far from the middle in all columns."""
+
+    def begin(self, curator: Any, codec: Codec, counts: Any, plan: Any) -> Any:
+        with unclipped(), mock.patch.object(scores, "Scores", Uncut):
             return super().begin(curator, codec, counts, plan)
 
 
@@ -272,6 +324,8 @@ MUTANTS = {
     "sums: class means not clipped": Mutant(
         lambda: UnclippedMeans(epsilon=1.0, passes=5), "labelled-corner", *WALL, 1000
     ),
+    "sums: products of scores not cut": Mutant(lambda: UncutProducts(epsilon=1.0, passes=5), "alike", *WALL, 1000),
+    "weights: rows of a person in full": Mutant(lambda: RowsInFull(epsilon=1.0, passes=5), "person", *WALL, 200),
     "noise: none on the votes": Mutant(lambda: with_votes(SilentVotes), "lonely", *WALL, 200, True),
     "accountant: forgets all answers but one": Mutant(lambda: with_votes(ForgetfulVotes), "lonely", *WALL, 400, True),
     "partition: every teacher sees every row": Mutant(lambda: with_votes(SharedVotes), "lonely", *WALL, 200, True),

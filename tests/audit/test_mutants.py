@@ -29,6 +29,8 @@ SLOW = (
     "noise: sensitivity of one marginal for all",  # tests/questions sees it in moments
     "noise: none on the distances of pairs",
     "sums: class means not clipped",  # exact in tests/clique_tree/test_few_rows_neighbours.py
+    "sums: products of scores not cut",  # these two are exact in test_used.py, in moments
+    "weights: rows of a person in full",
     "metadata: bounds read from the data",  # two minutes; the one of categories is quick
     "noise: sensitivity of one row for a person",  # a person's rows are summed against their limit in tests/questions, always
 )

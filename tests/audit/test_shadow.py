@@ -123,6 +123,12 @@ def test_pairs_are_neighbours():
         person = made_up(name)
         assert person.with_["who"].nunique() == person.without["who"].nunique() + 1
     assert set(person.with_.loc[person.with_["who"] == OTHERS, "label"]) == {0, 1}
+    for name in ("rare-person", "crowd", "alike"):
+        pair = made_up(name)
+        assert pair.with_[: len(pair.without)].equals(pair.without)
+        target = pair.with_[len(pair.without) :]
+        assert target["who"].nunique() == 1 and not target["who"].isin(pair.without["who"]).any()
+        assert len(target) == pair.schema.max_rows_per_unit and len(target.drop_duplicates()) == 1
     with pytest.raises(UsageError, match="target"):
         made_up("nobody")
 

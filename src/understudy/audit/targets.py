@@ -15,6 +15,12 @@ in which a unit shows most:
     labelled-corner, labelled-person
                   the same with a class label: what methods ask about classes is asked of the target too. The person is of both
                   classes, so that sums of both move
+    rare-person   four persons of class 0 at the lower bounds against the same plus one with many records at the upper bounds, the
+                  only one of class 1: labelled-person without anything that shares its class
+    crowd         persons enough that a method counts pairs of columns with the label, plus one with many records of a value that
+                  nobody else has in any column
+    alike         persons enough, and columns that show one thing, so that a method may ask for a number of every pair
+                  instead of counts; plus one with many records far from the middle in all columns
     odd-cell      two CSV files, read like any file of a fit: persons with long numbers for identifiers and late dates against the
                   same plus a person none of whose cells is of the kind of its column. A reader that lets one cell decide how a
                   column is parsed changes everybody's rows here
@@ -40,6 +46,10 @@ NAMES, LABEL = ("a", "b", "c"), "label"
 OTHERS = 4
 ROWS_OF_A_PERSON = 5
 MANY_OTHERS = 40  # whose cells an odd one could change
+CROWD = 300  # at epsilon 1 `clique-tree` counts pairs of two columns and a label from 130 rows on
+VALUES = 8  # of a category in a crowd
+ALIKE = tuple(f"q{number}" for number in range(6))
+NEVER, ALWAYS, ONCE = 160, 48, 32  # persons who say 0 everywhere, 1 everywhere, 1 in one column: one in five says 1
 FIRST_NUMBER = 2**53  # of a person; floating-point numbers run together from here on
 
 Side: TypeAlias = pd.DataFrame | Path  # a table in memory, or a file that every fit reads by itself
@@ -153,6 +163,50 @@ def person() -> Pair:
     return Pair(schema, whole[:OTHERS], whole, "person", note)
 
 
+def with_person(others: pd.DataFrame, person: Mapping[str, object], columns: Sequence[Column], name: str) -> Pair:
+    """One record for each of the others, against the same plus a person with as many alike records as are kept."""
+    many, label = ROWS_OF_A_PERSON, LABEL if LABEL in others else None
+    target = pd.DataFrame([person] * many).astype(others.dtypes)
+    whole = pd.concat([others, target], ignore_index=True)
+    whole = whole.assign(who=[*range(len(others)), *[len(others)] * many])
+    schema = Schema(
+        columns=(*columns, Column(name="who", kind="identifier", dtype="int64")),
+        label=label,
+        unit="who",
+        max_rows_per_unit=many,
+    )
+    note = f"{len(others)} persons with a record each against the same plus a person with {many} alike records"
+    return Pair(schema, whole[: len(others)], whole, name, note)
+
+
+def rare_person() -> Pair:
+    """The target is alone in its class and lies at every upper bound, with all records that it may have."""
+    columns = labelled_corner().schema.columns
+    others = pd.DataFrame({name: [-1.0] * OTHERS for name in NAMES}).assign(**{LABEL: 0})
+    return with_person(others, dict.fromkeys(NAMES, 1.0) | {LABEL: 1}, columns, "rare-person")
+
+
+def crowd() -> Pair:
+    """So many others that pairs are counted; the target has what nobody else has, in every column."""
+    columns = (
+        Column(name="x", kind="continuous", lower=-1.0, upper=1.0),
+        Column(name="c", kind="categorical", categories=tuple(range(VALUES))),
+        Column(name=LABEL, kind="categorical", categories=(0, 1)),
+    )
+    number = np.arange(CROWD)
+    others = pd.DataFrame({"x": np.full(CROWD, -1.0), "c": number % (VALUES - 1), LABEL: number % 2})
+    return with_person(others, {"x": 1.0, "c": VALUES - 1, LABEL: 1}, columns, "crowd")
+
+
+def alike() -> Pair:
+    """Columns that show one thing: six of them tell of each other what one number tells, and no pair tells all of it."""
+    size = len(ALIKE)
+    says = [np.zeros((NEVER, size)), np.ones((ALWAYS, size)), np.repeat(np.eye(size), ONCE, axis=0)]
+    others = pd.DataFrame(np.concatenate(says).astype(np.int64), columns=list(ALIKE))
+    columns = [Column(name=name, kind="categorical", categories=(0, 1)) for name in ALIKE]
+    return with_person(others, dict.fromkeys(ALIKE, 1), columns, "alike")
+
+
 def odd_cell() -> Pair:
     """A pair of CSV files that differ in one row whose cells no parser reads as a number."""
     columns = (
@@ -182,6 +236,9 @@ TARGETS: dict[str, Callable[[], Pair]] = {
     "person": person,
     "labelled-corner": labelled_corner,
     "labelled-person": labelled_person,
+    "rare-person": rare_person,
+    "crowd": crowd,
+    "alike": alike,
     "odd-cell": odd_cell,
 }
 TIGHTEST = {

@@ -79,7 +79,7 @@ def audit(
         typer.Option(
             "--target",
             help="Pair of tables to tell apart: worst-case, made, corner, opposite, rare-class, numeric, person, "
-            "labelled-corner, labelled-person, odd-cell, or record (of --data).",
+            "labelled-corner, labelled-person, rare-person, crowd, alike, odd-cell, or record (of --data).",
         ),
     ] = "worst-case",
     data: Data = None,

@@ -121,11 +121,12 @@ class Exact(NamedTuple):
 class Overheard(Curator):
     """Passes every question on to a curator, and to a witness for each table of the pair."""
 
-    __slots__ = ("last", "real", "witnesses")
+    __slots__ = ("asked", "last", "real", "witnesses")
 
     def __init__(self, real: Curator, tables: tuple[KeptTable, KeptTable], last: int, scales: dict[Any, Any]) -> None:
         super().__init__(None, real._schema, real._ledger, NoNoise())
         self.real, self.last = real, last
+        self.asked: list[tuple[str, Any]] = []
         self.witnesses = [Witness(table, real, scales) for table in tables]
 
     def adopt(self, codec: Codec) -> Release[None]:
@@ -142,6 +143,7 @@ class Overheard(Curator):
 
     def ask(self, purpose: str, question: Any) -> Release[Any]:
         """The real answer; both witnesses note what theirs would have been."""
+        self.asked.append((purpose, question))
         release: Release[Any] | None = None
         with contextlib.suppress(Enough):
             release = self.real.ask(purpose, question)
@@ -150,6 +152,15 @@ class Overheard(Curator):
         if release is None or len(self.real.transcript) == self.last:
             raise Enough
         return release
+
+    @property
+    def moves(self) -> list[tuple[str, Any, float | None]]:
+        """Purpose, question, and how far apart the answers of both witnesses are, squared, in units of the noise."""
+        pairs = zip(self.witnesses[0].exact, self.witnesses[1].exact, strict=True)
+        squares = [
+            None if a is None or b is None else float((((a.exact - b.exact) / a.scale) ** 2).sum()) for a, b in pairs
+        ]
+        return [(*asked, square) for asked, square in zip(self.asked, squares, strict=True)]
 
     @property
     def ratio(self) -> float:
