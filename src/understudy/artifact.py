@@ -115,9 +115,15 @@ class Model:
             hashes=self.hashes,
             versions=versions(),
             void_reason=self.void_reason,
-            notes=[*estimates.found(self.schema, self.resolved), *([self.report["statement"]] if self.report else [])],
+            notes=self.remarks,
             account=self.account,
         )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a fit says at its end, from released values: what was estimated, and what was released about the run itself."""
+        said = [self.report["statement"]] if self.report else []
+        return [*estimates.found(self.schema, self.resolved, self.released), *said]
 
     # -- sampling: post-processing, free ------------------------------------------------------------------------------
     def sample(self, rows: int | None = None, *, seed: int | None = None, where: Where = None) -> pd.DataFrame:

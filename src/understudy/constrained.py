@@ -83,11 +83,14 @@ class Keeper:
             return table
         rows = with_totals(self.read(table), self.checks, kept)
         table = self.write(table, mended(rows, self.checks, kept, self.witness))
-        broken = any_broken(self.checks, self.read(table))
+        after = self.read(table)
+        broken = any_broken(self.checks, after)
         if broken.any():
             if kept:
+                row = int(np.argmax(broken))
+                names = next([column.name for column in one.columns] for one in self.checks if one.broken(after)[row])
                 raise UsageError(
-                    f"given: row {int(np.argmax(broken)) + 1} holds values that break a constraint of the schema"
+                    f"given: row {row + 1} holds values that break the schema's constraint on {', '.join(map(repr, names))}"
                 )
             raise RuntimeError("a drawn row breaks a constraint of the schema after it was mended")
         return table

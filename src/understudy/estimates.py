@@ -18,6 +18,7 @@ import dp_accounting as dpa
 from understudy.errors import UsageError
 from understudy.questions import ColumnBounds, ColumnCategories
 from understudy.questions.bounds import nothing
+from understudy.released import Released
 from understudy.schema import Column, Schema
 from understudy.schema.columns import NUMERIC, OTHER
 from understudy.schema.estimates import usable_bounds
@@ -163,6 +164,12 @@ def notes(schema: Schema, delta: float, noise: Mapping[str, float], rows: int | 
             f"estimated categories are seen from about {seen:,.0f} {_part(schema, seen, rows)} on, rarer ones are lost; a list "
             "that you know is better and free"
         )
+        mixed = [one.name for one in (schema.column(each.column) for each in lists) if not (one.other or one.missing)]
+        if mixed:
+            said.append(
+                f"MIXED UP: rarer values of {_names(mixed)} would count as the first category that is found; `other: true` keeps "
+                "them apart"
+            )
     if rows is None:
         needed = max(one.rows_needed for one in known)
         return [*said, f"{_count(len(known))} estimated, which is of use from about {needed:,.0f} rows on"]
@@ -188,8 +195,8 @@ def _part(schema: Schema, seen: float, rows: int | None) -> str:
 
 
 # -- after the fit: what was found ---------------------------------------------------------------------------------------
-def found(schema: Schema, resolved: Schema) -> list[str]:
-    """What was estimated, in words, from released values: columns that were lost first."""
+def found(schema: Schema, resolved: Schema, tables: Sequence[Released] = ()) -> list[str]:
+    """What was estimated, in words, from released values: columns that were lost first. `tables` are released counts."""
     estimated = [column for columns in schema.estimates.values() for column in columns]
     pairs = [(column, resolved.column(column.name)) for column in estimated]
     unseen = [column.name for column, now in pairs if column.kind in NUMERIC and not _was_found(column, now)]
@@ -212,7 +219,8 @@ def found(schema: Schema, resolved: Schema) -> list[str]:
     lists = [now for column, now in pairs if column.kind not in NUMERIC and now.name not in single]
     if lists:
         counts = ", ".join(
-            f"{now.name} {len(now.categories or ())} (any other became {_rest(now)})" for now in lists[:NAMED]
+            f"{now.name} {len(now.categories or ())} (any other became {_rest(now)}{_so_many(now, tables)})"
+            for now in lists[:NAMED]
         )
         said.append(f"estimated categories: {counts}{_more(len(lists))}")
     grids = [
@@ -240,6 +248,18 @@ def _rest(now: Column) -> str:
         return repr(OTHER) if now.other else "missing"
     first = str((now.categories or ("",))[0])
     return repr(first if len(first) <= LONG else first[:LONG] + "...")
+
+
+def _so_many(now: Column, tables: Sequence[Released]) -> str:
+    """How many rows have what others became, as far as it was released: with those that had it before."""
+    value = OTHER if now.other else None if now.missing else (now.categories or ("",))[0]
+    for one in tables:
+        if one.columns == (now.name,) and one.cells and (value,) in one.cells[0]:
+            count, total = float(one.values[one.cells[0].index((value,))]), max(float(one.values.sum()), 1.0)
+            kept = "" if now.other or now.missing else "; `other: true` keeps them apart"
+            share = min(max(count / total, 0.0), 1.0)
+            return f", which {share:.0%} of the {'people' if one.people else 'rows'} have now{kept}"
+    return ""
 
 
 def _was_found(column: Column, now: Column) -> bool:

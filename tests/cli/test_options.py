@@ -157,7 +157,7 @@ def test_conditions_on_booleans_take_the_usual_spellings(dtype):
     ("text", "words"),
     [
         ("x=1", "given its label 'a=b' and not given column 'x'"),
-        ("a=b", "begins with no column"),
+        ("a=b", "after column 'a=b' stands ''"),
         ({"x": 1}, "not given column 'x'"),
         ("a=b=0 or x=1", "not given column 'x'"),
         ({"x": 1, "a=b": 1}, "not given column 'x'"),

@@ -247,7 +247,7 @@ def test_notes_say_from_how_many_values_on_an_estimate_sees_something():
     needed = 4.5 * math.sqrt(6) * 3 * plan.parameters["noise"]["estimate a"]
     assert f"need about {needed:,.0f} values" in plan.notes[-2]
     lists = PateGan().plan(estimates({"name": "a", "estimate": "a", **LISTS}))
-    assert "estimated categories" in lists.notes[-2]
+    assert "estimated categories" in lists.notes[-3] and "MIXED UP" in lists.notes[-2]
     assert not [note for note in PateGan().plan(PLAIN).notes if "estimated" in note]
 
 

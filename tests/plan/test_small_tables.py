@@ -12,6 +12,7 @@ from understudy.accounting import Certificate
 from understudy.adviser import advise
 from understudy.methods.mean_embedding import MeanEmbedding
 from understudy.questions.bounds import NUMBERS, WHOLE, YEARS, covering
+from understudy.released import Released
 from understudy.schema import Bounds, Column, Schema
 
 
@@ -150,3 +151,38 @@ def test_a_table_without_classes_is_asked_for_no_class_histogram():
     titles = [line.title for line in us.Mst().plan(Schema(columns=columns)).lines()]
     assert "number of rows" in titles and not any("class histogram" in title for title in titles)
     assert "class histogram (rows of every class)" in [line.title for line in us.Mst().plan(declared()).lines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "words"),
+    [
+        ({}, "Ulm", "any other became 'Ulm', which 60% of the rows have now; `other: true` keeps them apart"),
+        ({"other": True}, "other", "any other became 'other', which 60% of the rows have now"),
+        ({"missing": True}, None, "any other became missing, which 60% of the rows have now"),
+    ],
+)
+def test_it_is_said_how_many_rows_have_what_others_became(options, value, words):
+    """From released counts of the column, where there are some; those of other columns say nothing."""
+    schema = Schema(columns=(Column(name="city", kind="categorical", estimate="city", **options),))
+    resolved = schema.with_estimates({"city": ("Ulm", "Bonn")})
+    cells = (tuple((one,) for one in dict.fromkeys([value, "Ulm", "Bonn"])),)
+    counts = [60.0, *[40.0 / (len(cells[0]) - 1)] * (len(cells[0]) - 1)]
+    table = Released.of((1,), ["", "city"], counts, 3.0, cells=cells)
+    other = Released.of((1,), ["", "town"], counts, 3.0, cells=cells)
+    assert estimates.found(schema, resolved, [other, table]) == [f"estimated categories: city 2 ({words})"]
+    assert "have now" not in estimates.found(schema, resolved, [other])[0]
+
+
+def test_the_plan_says_where_values_would_be_mixed_up():
+    plain, *others = (
+        Column(name=name, kind="categorical", estimate=name, **options)
+        for name, options in (("city", {}), ("town", {"other": True}), ("street", {"missing": True}))
+    )
+    said = estimates.notes(
+        Schema(columns=(plain, *others)), 1e-5, {f"estimate {n}": 9.0 for n in ("city", "town", "street")}, 9999
+    )
+    assert (
+        [line for line in said if "MIXED UP" in line] == [line for line in said if "of city would count" in line] != []
+    )
+    alone = estimates.notes(Schema(columns=tuple(others)), 1e-5, {"estimate town": 9.0, "estimate street": 9.0}, 9999)
+    assert not any("MIXED UP" in line for line in alone)

@@ -71,8 +71,10 @@ def test_outcomes(where, outcomes):
     ("where", "words"),
     [
         ("aeg > 3", "did you mean 'age'"),
-        ("age", "begins with no column"),
-        ("age ~ 3", "begins with no column"),
+        ("age", "after column 'age' stands ''; write a comparison"),
+        ("age ~ 3", "after column 'age' stands '~ 3'"),
+        ("age in 30..35", "stands 'in 30..35'; write a comparison, a range as two of them"),
+        ("age_group > 3", "begins with no column"),
         ("age > old", "'old' is not a number"),
         ("since > 3", "is not a date"),
         ("town > Ulm", "have no order"),

@@ -199,7 +199,7 @@ def summary(model: "Estimator", target: Path, seconds: float) -> dict[str, Any]:
         "unit": plan.unit,
         "valid": plan.valid,
         "void_reason": plan.void_reason,
-        "estimated": estimates.found(model.fitted.schema, model.fitted.resolved),
+        "estimated": estimates.found(model.fitted.schema, model.fitted.resolved, model.fitted.released),
         "not_found": estimates.lost(model.fitted.schema, model.fitted.resolved),
         "seconds": round(seconds, 2),
         "account": model.fitted.account,
@@ -207,8 +207,6 @@ def summary(model: "Estimator", target: Path, seconds: float) -> dict[str, Any]:
 
 
 def _text(model: "Estimator", target: Path, seconds: float) -> str:
-    from understudy import estimates
-
     plan = model.fitted.plan
     guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
     if not plan.valid:
@@ -219,8 +217,7 @@ def _text(model: "Estimator", target: Path, seconds: float) -> str:
             f"wrote {target} in {seconds:.0f} s ({plan.method})",
             guarantee,
             charged_line(model.fitted.account),
-            *estimates.found(model.fitted.schema, model.fitted.resolved),
-            *([model.fitted.report["statement"]] if model.fitted.report else []),
+            *model.fitted.remarks,
             f"next: understudy sample {quoted(target)} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
         ]
     )

@@ -114,7 +114,7 @@ def sample(
                 {"out": str(out), "rows": count}, lambda: f"wrote a grid of {counted(count, 'image')} to {out}", as_json
             )
         return
-    with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine"):
+    with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine", "where"):
         sampling.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
     asked = where or []
     manifest.write(out, model, count, " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked]))

@@ -214,6 +214,12 @@ def _take_column(text: str, schema: Named) -> tuple[Column, str]:
     for name in known:
         if text.startswith(name) and _SIGN.match(text[len(name) :]):
             return _learned(schema.column(name)), text[len(name) :]
+    for name in known:
+        rest = text[len(name) :]
+        if text.startswith(name) and not re.match(r"\w", rest):
+            raise UsageError(
+                f"where: after column {name!r} stands {rest.strip()!r}; write a comparison, a range as two of them, {EXAMPLE}"
+            )
     word = re.split(r"\s*(?:!=|<=|>=|=|<|>|\s)", text, maxsplit=1)[0]
     raise UsageError(f"where: {text!r} begins with no column of the schema{nearest(word, schema.names)}; {EXAMPLE}")
 

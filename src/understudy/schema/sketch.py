@@ -34,7 +34,7 @@ _HEAD = """\
 # paid for from epsilon, so declare bounds and categories wherever they are known without looking at the data.
 #   kinds         replace every "?"; the schema does not load before. Say what you know, do not look it up in the rows:
 #                   continuous, integer, datetime    with `lower: 0, upper: 120`, or with `bounds: estimate`
-#                   categorical                      with `categories: [a, b, c]`, or with `categories: estimate`
+#                   categorical                      with `categories: [a, b, c]`, or `categories: estimate, other: true`
 #                   ordinal                          with `categories: [small, large]` in order
 #                   boolean, identifier              alone; an identifier is regenerated, never learned
 #   0 and 1       in a boolean column: add `dtype: int8`, or true and false come back
