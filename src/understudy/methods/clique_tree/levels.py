@@ -23,7 +23,8 @@ LADDER = (4, 8, 16, 32, 64, 128, 256)  # cells of a column at each level; twice 
 
 
 def nested(node: Node, mass: np.ndarray, noise: float, most: int) -> list[Grouping]:
-    """Groupings of a column's outcomes with at most 4, 8, 16, ... cells, as far as its outcomes stand out from the noise."""
+    """Groupings of a column's outcomes with at most 4, 8, 16, ... cells, as far as its outcomes stand out from the noise; the
+    finest one has all that do if they are no more than `most`."""
     positive = np.maximum(np.asarray(mass, float), 0.0)
     finest = Neighbours(node, positive, noise) if node.ordered else Common(positive, noise)
     found: list[Grouping] = []
@@ -34,6 +35,9 @@ def nested(node: Node, mass: np.ndarray, noise: float, most: int) -> list[Groupi
         if len(found) > 1 and found[-1].cells == found[-2].cells:
             found.pop()
             break
+    whole = finest(most)
+    if found[-1].cells < whole.cells == finest(len(mass)).cells:  # nothing is joined that need not be
+        found.append(whole)
     return found
 
 
