@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
@@ -387,9 +386,10 @@ def public_key(seed: int) -> PRNGKeyArray:
 
 
 def public_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
-    """One for first weights and one for rounds, by NumPy: to split a key JAX compiles longer than some methods fit."""
+    """One for first weights and one for rounds, by NumPy: to split a key JAX compiles longer than some methods fit, and for
+    `jnp.asarray` it compiles, too."""
     bits = sequence(seed).generate_state(8, np.uint32)
-    init, rounds = (jax.random.wrap_key_data(jnp.asarray(half), impl="rbg") for half in (bits[:4], bits[4:]))
+    init, rounds = (jax.random.wrap_key_data(jax.device_put(half), impl="rbg") for half in (bits[:4], bits[4:]))
     return init, rounds
 
 

@@ -313,14 +313,16 @@ def closer(edges: np.ndarray, cells: np.ndarray, kept: np.ndarray) -> np.ndarray
 
 def graded(edges: np.ndarray) -> np.ndarray:
     """More edges inside cells that are much wider than a neighbour, each new cell `GRADE` times as wide as the one before."""
-    widths = np.diff(edges)
+    widths = np.diff(edges).tolist()
     more = [edges]
     for number, width in enumerate(widths):
         sides = [(widths[number - 1], 1.0)] if number else []
         sides += [(widths[number + 1], -1.0)] if number + 1 < len(widths) else []
         reach = width if len(sides) == 1 else 0.5 * width
         for narrow, sign in sides:
-            count = math.ceil(math.log(max(width / narrow, 1.0), GRADE))
+            if GRADE * narrow >= reach:
+                continue
+            count = math.ceil(math.log(width / narrow, GRADE))
             away = narrow * np.cumsum(GRADE ** np.arange(1, count + 1))
             origin = edges[number] if sign > 0 else edges[number + 1]
             more.append(origin + sign * away[away < reach])

@@ -4,7 +4,8 @@ A cell is a tuple of parts: single values, None for a missing one, and (first, l
 both ends of a range belong to it; of other numbers the last one does not, but for the upper bound.
 """
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -26,37 +27,42 @@ def outcome_cells(node: Node, column: Column) -> tuple[Cell, ...]:
 
 def grouped_cells(node: Node, column: Column, grouping: Grouping) -> tuple[Cell, ...]:
     """Outcomes as they are grouped; neighbouring ranges of one cell become one."""
-    order = np.argsort(grouping.cell, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(grouping.cell, minlength=grouping.cells))[:-1])
-    return tuple(tuple(_parts(node, column, own)) for own in parts)
-
-
-def _parts(node: Node, column: Column, outcomes: np.ndarray) -> Iterable[Part]:
+    ends = np.cumsum(np.bincount(grouping.cell, minlength=grouping.cells)).tolist()
+    order = np.argsort(grouping.cell, kind="stable").tolist()
+    members = [order[first:last] for first, last in itertools.pairwise([0, *ends])]
     if node.edges is None:
-        return (column.outcomes[outcome] for outcome in outcomes.tolist())
-    gap = node.gap
-    found: list[Part] = [column.specials[outcome] for outcome in outcomes.tolist() if outcome < gap]
-    own = outcomes[outcomes >= gap] - gap
-    runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1) if own.size else []
-    for run in runs:
-        found += _range(node, column, int(run[0]), int(run[-1]))
-    return found
-
-
-def _range(node: Node, column: Column, first: int, last: int) -> list[Part]:
-    """The values from one interval to another."""
-    assert node.edges is not None
+        return tuple(tuple(column.outcomes[outcome] for outcome in own) for own in members)
     lower, upper = column.bounds
-    ends = lower + np.asarray([node.edges[first], node.edges[last + 1]]) * (upper - lower)
+    axis = (lower + node.edges * (upper - lower)).tolist()
+    single = single_values(node.edges, node.step).tolist()
+    found = []
+    for own in members:
+        parts: list[Part] = [column.specials[outcome] for outcome in own if outcome < node.gap]
+        for first, last in _runs([outcome - node.gap for outcome in own if outcome >= node.gap]):
+            parts += _range(column, axis[first], axis[last + 1], first == last and single[first])
+        found.append(tuple(parts))
+    return tuple(found)
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """First and last of rising numbers that follow each other without a gap."""
+    first = 0
+    for place, number in enumerate(numbers, 1):
+        if place == len(numbers) or numbers[place] > number + 1:
+            yield numbers[first], number
+            first = place
+
+
+def _range(column: Column, begin: float, end: float, single: bool) -> list[Part]:
+    """The values from one end to another."""
+    lower, upper = column.bounds
     if column.kind in ("integer", "ordinal"):
-        low, high = round(float(ends[0]) + 0.5), round(float(ends[1]) - 0.5)
+        low, high = round(begin + 0.5), round(end - 0.5)
         if column.kind == "ordinal":
             return list((column.categories or ())[low : high + 1])
         return [low] if low == high else [(low, high)]
-    single = first == last and bool(single_values(node.edges, node.step)[first])
-    middle = float(np.clip(0.5 * ends.sum(), lower, upper))
+    middle, first, last = (min(max(value, lower), upper) for value in (0.5 * (begin + end), begin, end))
     if column.kind == "datetime":
-        at = [moment(float(end), column.arrow_type, up=False) for end in (middle, *ends)]
+        at = [moment(value, column.arrow_type, up=False) for value in (middle, begin, end)]
         return [at[0]] if single else [(at[1], at[2])]
-    low, high = np.clip(ends, lower, upper).tolist()
-    return [float(f"{middle:.7g}")] if single else [(low, high)]
+    return [float(f"{middle:.7g}")] if single else [(first, last)]

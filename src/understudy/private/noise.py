@@ -75,7 +75,7 @@ class SecureNoise:
         else:
             sampler = dp.m.make_laplace(domain, dp.metrics.l1_distance(T="i64"), scale=float(scale))
         # Noise added to a public vector of zeros: the sampler is used for its bits, the data stay in the curator.
-        return np.asarray(sampler([0] * size), dtype=np.int64).reshape(shape)
+        return np.asarray(sampler(np.zeros(size, np.int64)), dtype=np.int64).reshape(shape)
 
     def secret(self, size: int) -> bytes:
         return secrets.token_bytes(size)

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray
+PLAIN = (bool, int, float, str, type(None))  # told apart by how they are written
 
 
 class Step:
@@ -295,6 +296,9 @@ def _feed(state: Any, value: Any) -> None:
         state.update(np.ascontiguousarray(value).tobytes())
     elif isinstance(value, tuple | list):
         state.update(f"list {len(value)};".encode())
+        if all(type(item) in PLAIN for item in value):  # at once, as choices name hundreds of pairs
+            state.update(f"{tuple(value)!r};".encode())
+            return
         for item in value:
             _feed(state, item)
     elif hasattr(value, "__dataclass_fields__"):
