@@ -84,7 +84,7 @@ def measure(name: str, method: str, epsilon: float, given: argparse.Namespace) -
             split.schema.save(folder / "schema.yaml")
             split.train.to_parquet(folder / "train.parquet")
             for tree, path in trees.items():
-                seconds = fit(path, folder, method, epsilon, len(split.train), given.options)
+                seconds = fit(path, folder, method, epsilon, len(split.train), given.options)["processor_seconds"]
                 fake = pd.read_parquet(folder / "fake.parquet")
                 score = auroc(fake, split.test, split.schema) if given.auroc else 0.0
                 found[tree].append(distances(split.train, fake, names) | {"auroc": score, "seconds": seconds})
