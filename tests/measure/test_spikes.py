@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from understudy.measure.cells import Node, estimate, first_edges, make_nodes, single_values, with_edges
 from understudy.measure.one_way import count_closely, noise_of
 from understudy.measure.spikes import (
+    CLOSE,
     NONE,
     Spikes,
     around,
@@ -63,12 +64,12 @@ def test_a_column_of_few_numbers_ends_with_these_numbers(count: int, rows: int) 
     assert node.share[~single].sum() < 0.05 and node.size <= 200
 
 
-def test_numbers_without_decimals_end_within_a_millionth_of_the_range() -> None:
+def test_numbers_without_decimals_end_within_four_millionths_of_the_range() -> None:
     rng = np.random.default_rng(1)
     numbers = np.sort(rng.random(20)).astype(np.float32).astype(float)
     spikes, _ = found_in(rng.choice(numbers, 27_000))
     nearest = np.abs(values_of(spikes)[:, None] - numbers).min(axis=0)
-    assert nearest.max() < 1.5e-6 and len(spikes.low) == 20
+    assert nearest.max() < 2e-6 and len(spikes.low) == 20
 
 
 def test_spikes_beside_smooth_numbers_are_found_and_the_others_keep_their_cells() -> None:
@@ -90,8 +91,20 @@ def test_smooth_columns_keep_their_cells_however_narrow(width: float) -> None:
     values = np.clip(0.5 + np.random.default_rng(3).normal(0.0, width, 30_000), 0.001, 0.999)
     spikes, node = found_in(values)
     assert node.edges is not None and len(spikes.low) <= 4
-    wide = np.diff(node.edges) > 10.0 * max(width, 2.0**-24)
+    wide = np.diff(node.edges) > max(10.0 * width, 1.01 * CLOSE)
     assert counted(node, values)[wide].sum() < 0.02 * len(values)
+
+
+def test_looks_at_many_smooth_columns_cost_little_noise() -> None:
+    """Of thirty columns only some are looked into again, in a few hundred cells each. Seeded."""
+    rng, cells = np.random.default_rng(4), 0
+    for _ in range(30):
+        values = np.clip(rng.normal(0.5, 0.1, 30_000), 0.001, 0.999)
+        look = first_look(column(), 30, 30)
+        assert look.node is not None
+        then = closer(look, counted(look.node, values) + rng.normal(0.0, NOISE, look.node.size), NOISE)
+        cells += look.node.size + (0 if then.node is None else then.node.size)
+    assert cells < 20_000
 
 
 def test_cells_are_compared_with_those_around_them() -> None:
@@ -140,7 +153,7 @@ def test_columns_alike_are_looked_at_together() -> None:
 
 def test_many_columns_have_fewer_cells() -> None:
     """A million of all columns: 20,000 columns that are cut together would take gigabytes."""
-    for looks, columns, cells in ((1, 256, 4096), (1, 20_000, 52), (64, 64, 512)):
+    for looks, columns, cells in ((1, 256, 4096), (1, 20_000, 52), (64, 64, 256)):
         node = first_look(column(), looks, columns).node
         assert node is not None and cells <= node.size <= cells + 4  # and those of both bounds
 

@@ -4,14 +4,17 @@ Cells of equal mass (`cells.recut`) close in on such a value by a small factor i
 evenly. So beside the cells of both cuts, in the same answers, columns are looked at through many narrow cells:
 
     first look     equal cells between the bounds, at most `LOOKS`, or one for each whole number
-    second look    the cells that stand out in the first, each in as many parts as there is room for
+    second look    the cells that stand out in the first, each in parts of `CLOSE`, or as there is room for
 
 More cells cost nothing but time, as a row falls into one of them. A cell stands out if it holds more than the median of the
-eight nearest ones by so many deviations of noise and chance that of all empty cells in the first look one does, and in the
-second a hundredth of one for each that is looked into: of empty values a hundredth of one is found in a column. A smooth
-distribution does not stand out, however steep it is. Where c cells stand out two looks tell 4,096 x 16,384 / c places apart: a
-millionth of the range for 64 of them. What stands out in both becomes a cell of its own, unless it holds a whole cell of the cuts
-themselves: where bounds are far wider than all values, a whole column stands out.
+eight nearest ones by so many deviations of noise and chance that of all empty cells in the first looks at all columns one does,
+and in the second a hundredth of one for each that is looked into: of empty values a hundredth of one is found in a column. With
+one in each column the second looks at thirty columns had five times as many cells, for nothing. A smooth distribution does not
+stand out, however steep it is.
+
+Whole numbers, and numbers of known decimals, are told apart to a millionth of the range, any others to four millionths, where c
+cells stand out to one of 4,096 x 32,768 / c places. What stands out in both becomes a cell of its own, unless it holds a whole
+cell of the cuts themselves: where bounds are far wider than all values, a whole column stands out.
 
 **Price.** Looks are tables of the same question (`understudy.questions.counts`, budgets), so its price is what it was; the
 noise on the cells of both cuts grows by sqrt(1 + `SHARE`). Where not even a value of a tenth of the rows would stand out from
@@ -39,13 +42,14 @@ from understudy.measure.cells import (
 )
 
 LOOKS = 1 << 12  # cells of a look at one column, or at columns that are cut together
-ALL_LOOKS = 1 << 15  # of all looks: 20 microseconds each, for its noise
+ALL_LOOKS = 1 << 14  # of all looks: 10 microseconds each, for its noise
 # Of all columns: every worker holds their edges and exact counts, in the second look 32 MB of each.
 ALL_COLUMNS = 1 << 20
 SURE = 0.01  # empty cells that stand out in what the second look is taken into, on average
 # Of 0.25, 0.5 and 1 none did better than the others on Adult (`independent`, six fits at epsilon 1) or on made-up columns.
 SHARE = 0.5  # of the squared privacy loss that a look has, where the cells of a column have 1
-CLOSER = 4  # times as many cells may the second look have, where so many are needed
+CLOSER = 8  # times as many cells may the second look have, where so many are needed
+CLOSE = 4.0 * FINEST  # between numbers of unknown decimals, which are drawn from an interval anyway
 LEAST = 0.1  # of the rows: a value that has to stand out for looks to be worth their noise
 NEAREST = 8  # cells that a cell is compared with
 MOST_SPIKES = 100  # of a column
@@ -78,7 +82,7 @@ class Look(NamedTuple):
 
     node: Node | None  # None: there is nothing to look into
     into: Spikes
-    chance: float = 1.0  # empty cells that stand out in each of `into`, on average
+    chance: float = SURE  # empty cells that stand out in each of `into`, on average
 
 
 NOWHERE = Look(None, NONE)
@@ -94,7 +98,7 @@ def first_look(node: Node, looks: int, columns: int) -> Look:
     cells = max(min(LOOKS, ALL_LOOKS // looks, ALL_COLUMNS // columns), 2)
     narrow = narrowed(node, np.linspace(0.0, 1.0, cells + 1))
     assert narrow.edges is not None
-    return Look(narrow, Spikes(narrow.edges[:1], narrow.edges[-1:], np.zeros(1)))
+    return Look(narrow, Spikes(narrow.edges[:1], narrow.edges[-1:], np.zeros(1)), 1.0 / looks)
 
 
 def narrowed(node: Node, edges: np.ndarray) -> Node:
@@ -110,12 +114,13 @@ def closer(look: Look, counts: np.ndarray, noise: float) -> Look:
     into = standing_out(look, counts, noise)
     if not len(into.low):
         return NOWHERE
-    room, finest = CLOSER * look.node.size // len(into.low), max(look.node.step, FINEST)
+    step, room = look.node.step, CLOSER * look.node.size // len(into.low)
+    finest = max(step, FINEST if step else CLOSE)
     fine = [
         np.linspace(low, high, int(np.clip(np.rint((high - low) / finest), 2, max(room, 2))) + 1)
         for low, high in zip(into.low, into.high, strict=True)
     ]
-    return Look(narrowed(look.node, np.concatenate(fine)), into, SURE)
+    return Look(narrowed(look.node, np.concatenate(fine)), into)
 
 
 def on_numbers(look: Look, node: Node) -> Look:
