@@ -146,8 +146,8 @@ def test_the_noise_of_one_column_for_all_is_seen():
     with mock.patch.object(Counts, "deviations", narrow):
         found = worst(FEW, BY_ROW, 40, False, 1)
     assert [found[purpose][1] for purpose in (own.DISTANCES, own.LEVELS)] == pytest.approx(
-        [2.0, 1.0]
-    )  # four columns, one label
+        [5.0**0.5, 1.0]
+    )  # four columns and what is missing together, one label
 
 
 def test_class_means_that_are_not_clipped_are_seen():

@@ -16,7 +16,7 @@ The constants were set on ten splits of cervical cancer, breast cancer was kept 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -33,11 +33,19 @@ LARGEST_MOVE = 0.5  # root mean square of what rates of a class can differ from 
 LEAST_RATIO = 0.25  # a class keeps so much of the common rate of an outcome at least
 ABSENT = 1e-6
 
+AskMeans = Callable[..., tuple[np.ndarray, np.ndarray]]  # as `clipped_means`
+
 
 def ask_means(
-    curator: Curator, of: ClassFeatures, noise: Mapping[str, float], purposes: Sequence[str], sure: float = SURE
+    curator: Curator,
+    of: ClassFeatures,
+    noise: Mapping[str, float],
+    purposes: Sequence[str],
+    sure: float = SURE,
+    ask: AskMeans = clipped_means,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]."""
+    """Latent densities [classes, d, grid] and rates of discrete coordinates [classes, width]; `ask` is `clipped_means`, or asks
+    for more in the same answers."""
     d = len(of.numeric)
     start, usual = starting_rates(of)
     kept = np.setdiff1d(of.discrete, usual)
@@ -52,7 +60,7 @@ def ask_means(
     for purpose in purposes:
         z, seen = of.scores.scores, Places(kept) - Entry(Label(), centre[:, kept])
         features = joined(seen, weight * z, weight * SPREAD * (abs(z) - of.size))
-        means, error = clipped_means(curator, of.codec.schema, purpose, noise[purpose], features, radius, of.counts)
+        means, error = ask(curator, of.codec.schema, purpose, noise[purpose], features, radius, of.counts)
         means[:, : len(kept)] += centre[:, kept]
         total += means / error[:, None] ** 2
         precision += 1.0 / error**2

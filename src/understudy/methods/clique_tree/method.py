@@ -16,7 +16,7 @@ pictures and tables of more than 128 columns are handed over to the mean embeddi
 plan says so.
 
 **Few rows.** Where the released number of rows says that counts of pairs would be noise, the same answers ask for class means
-(`few_rows.py`).
+(`few_rows.py`), and for what is missing together (`gaps.py`).
 
 **Not enough rows for counts.** Where released distances say that counts of pairs would be wrong by more than what one number for
 every pair tells, the last answer asks for these numbers (`scores.py`, `correlations.py`).
@@ -44,6 +44,7 @@ from understudy.methods.clique_tree.columns import ONE_WAY, Columns, ask_columns
 from understudy.methods.clique_tree.correlations import arranged, by_themselves, kept_products, pairs_of, products_pay
 from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.few_rows import ask_again, ask_classes, enough_rows, kept_classes
+from understudy.methods.clique_tree.gaps import ESTIMATED, gaps_of
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
 from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
@@ -66,6 +67,7 @@ MOST_COLUMNS = 128
 BY_CLASS = (
     "learned of pairs: how every column depends on the label (class means) and nothing else, because rows are few"
 )
+BY_CLASS_AND_GAPS = BY_CLASS.replace("and nothing else", "and what is missing together")
 BY_PRODUCTS = "learned of pairs: one number for each (products of scores), because counts would have told less"
 
 
@@ -161,10 +163,12 @@ class CliqueTree(Estimator):
             return [*weighed, instead]
         needed = math.ceil(enough_rows(columns, noise[COUNTS]))
         alone = "; that serves the label, whatever else counts" if weighed else ""
+        several = sum(column.missing for column in schema.columns) > 1
+        gaps = ", and rows that miss much at once by themselves if their released number stands out" if several else ""
         return [
             *weighed,
             f"below about {needed:,} rows (released, not read; more where a class is rare) pairs of columns drown in noise: then "
-            f"columns and class means are asked for{alone}",
+            f"columns and class means are asked for{gaps}{alone}",
             instead,
         ]
 
@@ -184,7 +188,7 @@ class CliqueTree(Estimator):
             return self.by_class(curator, codec, columns, noise)
         if DISTANCES in noise and not weights:  # of a label one class was found, and nothing else is wanted
             again = range(1, len(columns.levels))
-            columns = ask_again(curator, columns, noise, {DISTANCES: again, LEVELS: again}, max_rows)
+            columns, _ = ask_again(curator, columns, noise, {DISTANCES: again, LEVELS: again}, max_rows)
         base = [
             Candidate((n,), (len(columns.levels[n]) - 1,), columns.alone(n), 0.0, self.column_weight)
             for n in columns.numbers
@@ -219,11 +223,14 @@ class CliqueTree(Estimator):
     def by_class(self, curator: Curator, codec: Codec, columns: Columns, noise: Mapping[str, float]) -> Opening:
         """The model of a table with few rows: columns that depend on the class (`few_rows.py`)."""
         again = {DISTANCES: range(1, len(columns.levels)), LEVELS: [0]}
-        columns = ask_again(curator, columns, noise, again, codec.schema.max_rows_per_unit)
-        columns, measured = ask_classes(curator, codec, columns, noise, COUNTS)
+        gaps = gaps_of(codec, columns)
+        columns, apart = ask_again(curator, columns, noise, again, codec.schema.max_rows_per_unit, gaps)
+        columns, measured = ask_classes(curator, codec, columns, noise, COUNTS, apart)
         layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
         kept = kept_classes(codec, columns, measured, noise[COUNTS])
-        return self.opening_of(codec, columns, layout, measured, [], kept)._replace(said=BY_CLASS)
+        alone = [Measured((number,), mass, ESTIMATED) for number, mass in enumerate(columns.masses)]
+        opening = self.opening_of(codec, columns, layout, [*alone, *measured], [], kept)
+        return opening._replace(said=BY_CLASS if apart is None else BY_CLASS_AND_GAPS)
 
     def by_products(
         self,
