@@ -14,6 +14,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.audit_figures import RESULTS, SEED, SIZES, again, keep, say, tell
 from understudy.audit.result import AuditResult
 from understudy.audit.run import run_audit
@@ -44,12 +46,12 @@ def measure_used(options: argparse.Namespace) -> None:
                 "epsilon": found.epsilon,
                 "share of the claim": found.epsilon / found.claimed,
                 "answers": {
-                    one.purpose: {
-                        "part": one.price / found.mu**2,
-                        "used": [float(getattr(one.shares, how)()) for how in ("min", "mean", "max")],
-                        "asked": sorted(one.kinds),
+                    purpose: {
+                        "part": answers[0].price / found.mu**2,
+                        "used": [float(how([one.share for one in answers])) for how in (np.min, np.mean, np.max)],
+                        "asked": sorted({one.kind for one in answers}),
                     }
-                    for one in found.answers
+                    for purpose, answers in found.by_purpose.items()
                 },
             }
             say(f"{target} {epsilon:g}: {found.epsilon:.3f} of {found.claimed:.3f}, largest share {found.worst:.6f}")

@@ -34,31 +34,31 @@ from understudy.private import SeededNoise
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer over several fits."""
+    """One answer of one fit."""
 
     purpose: str
+    kind: str  # of question
     price: float  # squared mu
-    squares: tuple[float, ...]  # how far the two tables' answers lie apart in every fit, squared, in units of the noise
-    kinds: frozenset[str]  # of question that were asked under this purpose
+    square: float  # how far the two tables' answers lie apart, squared, in units of the noise
 
     @property
-    def shares(self) -> np.ndarray:
-        """Of its price that the target uses, fit by fit."""
-        return np.asarray(self.squares) / self.price
+    def share(self) -> float:
+        """Of its price that the target uses."""
+        return self.square / self.price
 
 
 @dataclass(frozen=True)
 class Used:
-    """All answers whose noise is known, and what they show together."""
+    """All answers whose noise is known, fit by fit, and what they show together."""
 
-    answers: tuple[Answered, ...]
+    fits: tuple[tuple[Answered, ...], ...]
     mu: float  # claimed
     delta: float
 
     @property
     def mus(self) -> np.ndarray:
         """What every fit shows."""
-        return np.asarray(np.sqrt(sum(np.asarray(one.squares) for one in self.answers)))
+        return np.sqrt([sum(one.square for one in fit) for fit in self.fits])
 
     @property
     def epsilon(self) -> float:
@@ -73,7 +73,16 @@ class Used:
     @property
     def worst(self) -> float:
         """The largest share of any answer in any fit; above 1 somebody paid too little."""
-        return float(max(one.shares.max() for one in self.answers))
+        return max(one.share for fit in self.fits for one in fit)
+
+    @property
+    def by_purpose(self) -> dict[str, list[Answered]]:
+        """The answers under each purpose, of all fits."""
+        found: dict[str, list[Answered]] = {}
+        for fit in self.fits:
+            for one in fit:
+                found.setdefault(one.purpose, []).append(one)
+        return found
 
 
 def used(estimator: Estimator, pair: Pair, fits: int = 8, seed: int = 0) -> Used:
@@ -83,19 +92,17 @@ def used(estimator: Estimator, pair: Pair, fits: int = 8, seed: int = 0) -> Used
     """
     plan = estimator.plan(pair.schema)
     tables, scales = kept_tables(pair), {}  # type: ignore[var-annotated]
-    heard: dict[str, tuple[dpa.GaussianDpEvent, list[float], set[str]]] = {}
+    heard = []
     for fit in range(fits):
         noise = SeededNoise(int(np.random.SeedSequence([seed, fit]).generate_state(1)[0]))
         real = Brief(Tables(pair.side(fit % 2), pair.schema).fresh(), pair.schema, Ledger(plan), noise)
         curator = Overheard(real, tables, -1, scales)
         listen(estimator, pair, plan, curator)
-        for purpose, question, square in curator.moves:
-            if square is not None and isinstance(question.event, dpa.GaussianDpEvent):
-                _, squares, kinds = heard.setdefault(purpose, (question.event, [], set()))
-                squares.append(square)
-                kinds.add(type(question).__name__)
-    answers = [
-        Answered(purpose, event.noise_multiplier**-2, tuple(squares), frozenset(kinds))
-        for purpose, (event, squares, kinds) in heard.items()
-    ]
-    return Used(tuple(answers), float(plan.mu or math.inf), plan.budget.delta)
+        heard.append(
+            tuple(
+                Answered(purpose, type(question).__name__, question.event.noise_multiplier**-2, square)
+                for purpose, question, square in curator.moves
+                if square is not None and isinstance(question.event, dpa.GaussianDpEvent)
+            )
+        )
+    return Used(tuple(heard), float(plan.mu or math.inf), plan.budget.delta)
