@@ -10,10 +10,8 @@ import contextlib
 import platform
 import secrets
 import sys
-import time
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +25,6 @@ from understudy import __version__, estimates
 from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
 from understudy.accounting.book import Posting
-from understudy.accounting.plan import spoken
 from understudy.artifact import Model, codec_of, is_model, load
 from understudy.conversation import Generator, State
 from understudy.engine import Engine, at_a_job, in_worker, opened
@@ -37,6 +34,7 @@ from understudy.plan import already_paid, make_plan
 from understudy.private import Curator, NoiseSource, PrivateTable, Release, SecureNoise, same_table
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.units import PREFIX
+from understudy.progress import Teller
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
@@ -56,43 +54,6 @@ class _Callable(types.ModuleType):
 sys.modules[__name__].__class__ = _Callable
 History = dict[str, list[Any]]  # what the generator wrote down, round by round
 CHUNKS = 12  # progress, checkpoints and Ctrl-C happen between chunks
-
-
-@dataclass
-class Progress:
-    """Tells a callback where the fit is. Values are public or released."""
-
-    callback: Callable[[dict[str, Any]], None] | None
-    plan: Plan
-    rounds: int = 0
-    started: float = field(default_factory=time.monotonic)
-    ledger: Ledger | None = None
-    priced: tuple[str, float] = ("", 0.0)  # the ledger's head, and what it had charged by then
-
-    def tell(self, stage: str, done: int = 0, **figures: object) -> None:
-        """Where the fit is, with figures that are public or released."""
-        if self.callback is None:
-            return
-        elapsed = time.monotonic() - self.started
-        eta = elapsed * (self.rounds - done) / done if done else None
-        event = {"stage": stage, "round": done, "rounds": self.rounds, "elapsed": elapsed, "eta": eta}
-        money = {"epsilon_planned": self.plan.budget.epsilon, "epsilon_spent": self.spent()}
-        self.callback(event | money | figures)
-
-    def spent(self) -> float:
-        """Epsilon of all charges so far, that of the question being asked included; priced again after a new charge only."""
-        if self.ledger is not None and self.ledger.head != self.priced[0]:
-            self.priced = (self.ledger.head, self.ledger.epsilon_spent if self.ledger.spent else 0.0)
-        return self.priced[1]
-
-    def passes(self, purpose: str, share: float) -> None:
-        """A pass over the table: told in equal steps, as many for every table."""
-        details = {charge.purpose: charge.detail for charge in self.plan.charges}
-        self.tell("question", purpose=spoken(purpose, details.get(purpose, "")), share=share)
-
-    def share(self, stage: str) -> Callable[[float], None]:
-        """A function that tells which share of a stage is done."""
-        return lambda share: self.tell(stage, share=share)
 
 
 def fit(
@@ -145,7 +106,7 @@ def fit_alone(
     """`fit`, by whoever has the checkpoint's folder to itself."""
     plan = make_plan(recipe, schema)
     recipe, _ = recipe.taken_by(schema)
-    told = Progress(progress, plan)
+    told = Teller(progress, plan)
     told.tell("plan")
     payer = account_of(account)
     clear_usual()  # of a fit that was killed
@@ -275,7 +236,7 @@ def earlier_receipt(record: dict[str, Any] | None) -> Receipt | None:
 
 
 def open_conversation(
-    recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, told: Progress
+    recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, told: Teller
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]

@@ -31,12 +31,13 @@ from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
 from understudy.drawing import Source, draw
 from understudy.estimator import Estimator
-from understudy.fit import History, Progress, as_arrays, first_state, fit, open_conversation, public_key, talk
+from understudy.fit import History, as_arrays, first_state, fit, open_conversation, public_key, talk
 from understudy.measure.marginals import Marginals
 from understudy.private import Conversation, Curator, NoiseSource, PrivateTable, SecureNoise, SeededNoise
 from understudy.private.blocks import Blocks
 from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
+from understudy.progress import Teller
 from understudy.questions import Question
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
@@ -95,7 +96,7 @@ class Brief(Curator):
 def opens_rounds(estimator: Estimator, pair: Pair, plan: Plan) -> bool:
     """Whether the method asks in rounds: tried on the table without the target."""
     curator = Curator(KeptTable(pair.without, pair.schema), pair.schema, Ledger(plan), SeededNoise(0))
-    return open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))[2].mechanism is not None
+    return open_conversation(estimator, curator, pair.schema, plan, Teller(None, plan))[2].mechanism is not None
 
 
 class Opened(NamedTuple):
@@ -136,7 +137,7 @@ def open_fit(
 ) -> Opened:
     """Everything that is asked once, through a curator and a ledger of its own."""
     curator = Curator(table, schema, Ledger(plan), noise)
-    resolved, counts, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    resolved, counts, opening = open_conversation(estimator, curator, schema, plan, Teller(None, plan))
     conversation = None
     if opening.mechanism is not None:
         if watch is not None:

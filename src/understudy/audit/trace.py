@@ -28,13 +28,14 @@ from understudy.audit.inside import Dealt, deal, losses, teachers_in, used, watc
 from understudy.conversation import Generator, State
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.fit import Progress, first_state, open_conversation, public_keys, talk
+from understudy.fit import first_state, open_conversation, public_keys, talk
 from understudy.methods.registry import check_names
 from understudy.methods.registry import method as method_called
 from understudy.private import Conversation, Curator, Mechanism, PrivateTable, SecureNoise
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import Held, Round, keys_of_rounds, one_round
+from understudy.progress import Teller
 from understudy.schema import Schema
 
 FORMAT = "understudy trace 1"
@@ -109,7 +110,7 @@ def trace(
     plan, noise = estimator.plan(schema), SecureNoise()
     table, ledger = PrivateTable(data, schema), Ledger(plan)
     curator = Curator(table, schema, ledger, noise)
-    _, _, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    _, _, opening = open_conversation(estimator, curator, schema, plan, Teller(None, plan))
     mechanism: Any = opening.mechanism
     if curator._blocks is None or not isinstance(mechanism, TeacherVotes | PublishedVotes):
         raise UsageError(f"method {estimator.method!r} has no teachers that vote; a trace follows PATE-GAN's")

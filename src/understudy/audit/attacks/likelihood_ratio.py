@@ -36,7 +36,7 @@ from understudy.audit.shadow import Brief, Enough, KeptTable, Tables, Watch
 from understudy.audit.targets import Pair, Side
 from understudy.conversation import Answer, Hints, Info, Query, State
 from understudy.estimator import Estimator
-from understudy.fit import Progress, open_conversation
+from understudy.fit import open_conversation
 from understudy.private import Curator, Mechanism, NoiseSource, Release
 from understudy.private.blocks import Blocks
 from understudy.private.mechanisms.joint_votes import JointVotes
@@ -44,6 +44,7 @@ from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import IntArray
 from understudy.private.rounds import Data, Held, program
+from understudy.progress import Teller
 from understudy.questions import Step
 from understudy.questions.panels import Panel
 from understudy.questions.rounds import Judgement
@@ -205,7 +206,7 @@ def of_brief_fits(
 def listen(estimator: Estimator, pair: Pair, plan: Plan, curator: Overheard) -> float:
     """The log-likelihood ratio of the single answers of one fit."""
     with contextlib.suppress(Enough):
-        open_conversation(estimator, curator, pair.schema, plan, Progress(None, plan))
+        open_conversation(estimator, curator, pair.schema, plan, Teller(None, plan))
     return curator.ratio
 
 
