@@ -6,11 +6,13 @@
 
 A file counts when a function of it runs between the command's words and the written artifact. A move is a call from one
 package into another: `sys.setprofile` sees every call, and the package of a call is the folder below `understudy`, or the file
-where there is none. Importing is not calling: what runs while a module is imported is left out. Edges and cycles are those of
-the sources (`grimp`), module by module. Lines of code are those that hold more than a comment or a piece of a docstring.
+where there is none. Importing is not calling: what runs while a module is imported, class bodies too, is left out. Edges and
+cycles are those of the sources (`grimp`), module by module. Lines of code are those that hold more than a comment or a piece of
+a docstring.
 """
 
 import argparse
+import ast
 import contextlib
 import io
 import json
@@ -58,19 +60,27 @@ class Walk:
 
     def see(self, frame: FrameType, event: str, _: object) -> None:
         """Called by the interpreter; a call counts when its caller's file is another package's."""
-        if event != "call" or frame.f_code.co_name == "<module>":
+        if event != "call":
             return
         here = self.place(frame)
-        if here is None:
+        if here is None or self.importing(frame):
             return
         self.files[here] += 1
         caller = frame.f_back
         while caller is not None and self.place(caller) is None:  # through JAX and other libraries
             caller = caller.f_back
-        if caller is not None and caller.f_code.co_name != "<module>":
+        if caller is not None:
             before, after = package_of(self.place(caller) or ""), package_of(here)
             if before != after:
                 self.moves[before, after] += 1
+
+    def importing(self, frame: FrameType | None) -> bool:
+        """Whether a module of the package is being imported: class bodies and decorators look like calls."""
+        while frame is not None:
+            if frame.f_code.co_name == "<module>" and self.place(frame) is not None:
+                return True
+            frame = frame.f_back
+        return False
 
     def place(self, frame: FrameType) -> str | None:
         """The file of a frame below the package, or None."""
@@ -179,6 +189,19 @@ def code_lines(source: str) -> int:
     return len(found)
 
 
+def bare_any(source: str) -> int:
+    """Annotations that say `Any` and nothing else."""
+    found: list[ast.expr | None] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+            found += [node.returns, *(one.annotation for one in every if one is not None)]
+        elif isinstance(node, ast.AnnAssign):
+            found.append(node.annotation)
+    return sum(isinstance(one, ast.Name) and one.id == "Any" for one in found)
+
+
 def lines_by_folder(folder: Path) -> dict[str, int]:
     """Lines of code of a package, by the folders below it; files beside them are one more."""
     found: Counter[str] = Counter()
@@ -266,6 +289,7 @@ def report(picture: Path | None = None) -> None:
         "modules in a cycle": sum(map(len, cycles(graph))),
         "edges from methods into private": sum(between[name, "private"] for name in METHODS),
         "edges from private into methods": sum(between["private", name] for name in METHODS),
+        "annotations that are Any": sum(bare_any(file.read_text("utf-8")) for file in Path(found.folder).rglob("*.py")),
         "lines of code": sum(lines.values()),
         "by folder": lines,
     }
