@@ -14,10 +14,11 @@ import pytest
 import understudy as us
 from understudy.accounting import Ledger
 from understudy.audit.targets import made_up
-from understudy.fit import Progress, open_conversation
+from understudy.fit import open_conversation
 from understudy.methods.clique_tree import method as own
 from understudy.private import Curator, PrivateTable, SeededNoise
 from understudy.private.answers import sums
+from understudy.progress import Teller
 from understudy.questions import Counts, Sums, digest
 from understudy.schema import Column, Schema
 
@@ -83,7 +84,7 @@ def conversation(estimator, table, schema, seed, before=None):
     said = None if before is None else before.transcript
     curator = Asked(PrivateTable(table, schema), schema, Ledger(plan), SeededNoise(seed), transcript=said)
     curator.exact, curator.questions, curator.heard = [], [], None if before is None else before.questions
-    open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    open_conversation(estimator, curator, schema, plan, Teller(None, plan))
     return curator
 
 

@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 
 from understudy.accounting import Ledger
-from understudy.fit import Progress, open_conversation
+from understudy.fit import open_conversation
 from understudy.private import Curator, PrivateTable, SecureNoise
+from understudy.progress import Teller
 
 
 def opened(estimator, data, schema, noise=None):
@@ -13,7 +14,7 @@ def opened(estimator, data, schema, noise=None):
     plan = estimator.plan(schema)
     ledger = Ledger(plan)
     curator = Curator(PrivateTable(data, schema), schema, ledger, noise)
-    resolved, counts, opening = open_conversation(estimator, curator, schema, plan, Progress(None, plan))
+    resolved, counts, opening = open_conversation(estimator, curator, schema, plan, Teller(None, plan))
     conversation = None
     if opening.mechanism is not None:
         conversation = curator.converse(opening.purpose, opening.mechanism).value
