@@ -224,3 +224,20 @@ def test_columns_of_other_decimals_are_cut_by_themselves(first):
     )
     model = us.method("independent")(epsilon=50.0, seed=0).fit(pd.DataFrame(whole), Schema(columns=columns))
     assert [c.decimals for c in model.fitted.resolved.columns] == [0] + [0 if rest is None else rest] * 49
+
+
+def test_the_plan_says_that_decimals_are_looked_for():
+    """Where the schema leaves them open, and rows will have what is found: networks draw any number."""
+    columns = (
+        Column(name="a", kind="continuous", lower=0, upper=9),
+        Column(name="b", kind="continuous", lower=0, upper=9, decimals=1),
+        Column(name="c", kind="integer", lower=0, upper=900),
+        Column(name="y", kind="boolean"),
+    )
+
+    def said(method, *chosen):
+        plan = method().plan(Schema(columns=chosen, label="y"))
+        return any("how many decimals 1 of them has" in charge.detail for charge in plan.charges)
+
+    assert said(us.CliqueTree, *columns) and said(us.Mst, *columns)
+    assert not said(us.CliqueTree, *columns[1:]) and not said(us.PateGan, *columns)

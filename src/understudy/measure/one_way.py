@@ -56,7 +56,12 @@ class OneWay(NamedTuple):
 
 
 def announce_one_way(
-    schema: Schema, cells: float, marginals: float, purpose: str = MARGINALS, detail: str = "cells and outcomes"
+    schema: Schema,
+    cells: float,
+    marginals: float,
+    purpose: str = MARGINALS,
+    detail: str = "cells and outcomes",
+    rounded: bool = True,
 ) -> list[Announced]:
     """The answers above with their weights. Without a column to cut all of the weight goes to the marginals."""
     columns = learned_columns(schema)
@@ -65,12 +70,14 @@ def announce_one_way(
     detail = f"{detail} of {columns} column{'s' if columns > 1 else ''}"
     if not has_intervals(schema):
         return [Announced(purpose, cells + marginals, dpa.GaussianDpEvent, detail=detail)]
-    return [*announce_cells(schema, cells), Announced(purpose, marginals, dpa.GaussianDpEvent, detail=detail)]
+    return [*announce_cells(schema, cells, rounded), Announced(purpose, marginals, dpa.GaussianDpEvent, detail=detail)]
 
 
-def announce_cells(schema: Schema, weight: float) -> list[Announced]:
+def announce_cells(schema: Schema, weight: float, rounded: bool) -> list[Announced]:
     """The two answers that cut numeric columns, if there are any to be cut."""
-    details = ("equal cells of numeric columns", "cells of about equal mass of numeric columns")
+    open_ = sum(one.kind == "continuous" and one.decimals is None for one in schema.features) if rounded else 0
+    also = f", and how many decimals {open_} of them {'has' if open_ == 1 else 'have'}" if open_ else ""
+    details = (f"equal cells of numeric columns{also}", "cells of about equal mass of numeric columns")
     return [
         Announced(name, weight / len(CELLS), dpa.GaussianDpEvent, detail=detail)
         for name, detail in zip(CELLS, details, strict=True)

@@ -45,7 +45,7 @@ LEAST_DEVIATION = 0.01
 
 def announce_start(schema: Schema, marginals: float, moments: float) -> list[Announced]:
     """The answers above: half of the weight of the marginals is for cutting. Moments are left out where they have no weight."""
-    one_way = announce_one_way(schema, 0.5 * marginals, 0.5 * marginals) if marginals else []
+    one_way = announce_one_way(schema, 0.5 * marginals, 0.5 * marginals, rounded=False) if marginals else []
     return [*one_way, Announced(MOMENTS, moments, dpa.GaussianDpEvent, detail=DETAIL)] if moments else one_way
 
 
