@@ -150,7 +150,7 @@ def test_every_class_counts_the_same_however_rare():
 
 def test_a_pair_with_the_label_is_expected_to_depend_where_noise_hides_it():
     """All 100 rows of the class are fewer than the noise of 300; with noise of 1 what was released is believed."""
-    most = largest_distance(rare(), (0, 1))
+    most = largest_distance(rare(), 0)
     assert most == pytest.approx(2e4 * (1.0 - 0.99**2 - 0.01**2))
     assert expected_distance(rare(), (0, 1), -200.0, 300.0) > 0.8 * USUAL * most
     assert expected_distance(rare(), (0, 1), 150.0, 1.0) == pytest.approx(150.0, rel=1e-2)

@@ -13,7 +13,7 @@ from understudy.methods.clique_tree.descent import Measured, descend, descend_al
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
-from understudy.methods.clique_tree.pairs import ask_pairs
+from understudy.methods.clique_tree.pairs import ask_pairs, clear
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
 from understudy.methods.clique_tree.shuffle import words
 from understudy.methods.clique_tree.tree import CliqueTree, Link
@@ -119,6 +119,12 @@ def test_levels_are_nested(is_ordered):
         np.testing.assert_array_equal(coarsen(fine, coarse)[fine.cell], coarse.cell)
 
 
+@pytest.mark.parametrize(("most", "cells"), [(49, 32), (50, 50), (60, 50)])
+def test_the_finest_level_has_all_values_where_there_is_room(most, cells):
+    node = Node("x", 0, 50, False, np.arange(51) / 50.0)
+    assert nested(node, np.full(50, 1000.0), 10.0, most)[-1].cells == cells
+
+
 def test_rare_codes_share_a_cell_with_their_neighbours():
     """One common code among forty rare ones: the others in runs of the schema's order, each of which stands out."""
     mass = np.full(41, 30.0)
@@ -178,7 +184,8 @@ def pairs_of(distance):
     found = Pairs([], {}, {})
     for pair in ((1, 2), (1, 3), (2, 3)):
         found.candidates.append(Candidate(pair, (0, 0), even, 0.0, 1.0))
-        found.distances[pair], found.relative[pair] = distance, distance / 1500.0
+        found.distances[pair] = distance
+        found.relative.update(dict.fromkeys((pair, pair[::-1]), distance / 1500.0))
     base = [Candidate((n,), (0,), even.sum(axis=0), 0.0, 1.0) for n in (1, 2, 3)]
     return levels, base, found
 
@@ -190,6 +197,32 @@ def test_pairs_are_chosen_where_they_are_worth_their_noise(distance, sigma, chos
     selection.run(found)
     assert len(selection.chosen) == chosen
     assert sum(one.budget for one in selection.tables()) == pytest.approx(1.0)
+
+
+def test_an_industry_stands_for_its_sector_and_not_the_other_way_round():
+    """Node 1 determines node 2, which says half of it; what pairs with node 3 are worth follows."""
+    levels, base, found = pairs_of(600.0)
+    found.relative[1, 2], found.relative[2, 1] = 1.0, 0.5**0.5
+    selection = Selection(levels, base, 2.0, 10_000)
+    selection.distances, selection.relative = found.distances, found.relative
+    pairs = {one.nodes: one for one in found.candidates}
+    selection.chosen[1, 2] = pairs[1, 2]
+    selection.connect(pairs[1, 2])
+    assert selection.stands_for[1, 2] == 1.0 and selection.stands_for[2, 1] == pytest.approx(0.5)
+    selection.chosen[1, 3] = pairs[1, 3]
+    selection.connect(pairs[1, 3])
+    assert selection.residual((2, 3)) == pytest.approx(0.0)
+    del selection.chosen[1, 3]
+    selection.chosen[2, 3] = pairs[2, 3]
+    selection.connect(pairs[2, 3])
+    assert selection.residual((1, 3)) == pytest.approx(300.0)
+
+
+def test_more_levels_are_asked_for_while_distances_stand_out_from_their_noise():
+    """Two levels of each pair with noise of 1: 7 x 2 sqrt(2 n) is 19.8, 28, 34.3 for one, two, three pairs."""
+    assert clear([100.0, 30.0, 30.0], [2, 2, 2], 1.0) == 2
+    assert clear([19.0], [2], 1.0) == 0 and clear([20.0], [2], 1.0) == 1
+    assert clear([5.0, 4.0], [0, 0], 1.0) == 2  # without coarser levels nothing is asked
 
 
 def test_a_tree_keeps_to_its_cells():

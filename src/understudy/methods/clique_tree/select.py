@@ -10,10 +10,10 @@ much of the noise's square stays. Other tables of these columns tell part of the
     f_i = SHARED sqrt((a - 1) (b - 1) / (a b))      1 for a column
 
 A pair (a, b) that is not counted is wrong by its distance from independence, less what counted pairs bring along. Column c
-stands for column a by r^2, r being the distance of (a, c) over the largest that these columns could have; along a path of
+stands for column a by r^2, r being the distance of (a, c) over the one that it would have if c determined a; along a path of
 counted pairs the r^2 are multiplied. A counted pair (c, d) explains of (a, b) the share by which c stands for a times that
 by which d stands for b: all of it where c determines a, as a level of education does its number, and next to nothing where r
-is 0.3.
+is 0.3. An industry stands for its sector, and the sector for less of the industry.
 
 **Budget.** Minimising sum_i w_i c_i s_i, where c_i are the cells of table i and w_i its weight, under sum_i 1 / s_i^2 = B gives
 B_i = 1 / s_i^2 proportional to (w_i c_i)^(2/3), so s_i = sigma sqrt(Q / q_i) with q_i = (w_i c_i)^(2/3) and Q their sum.
@@ -75,7 +75,7 @@ class Candidate(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Candidates at all levels, and the pairs' distances: in rows, and over the largest that the columns could have."""
+    """Candidates at all levels, and the pairs' distances: in rows, and for (c, a) over that of a column c that determines a."""
 
     candidates: list[Candidate]
     distances: dict[Clique, float]
@@ -104,7 +104,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         count = len(self.levels)
-        self.stands_for = np.eye(count)  # of one node for another, along the best path
+        self.stands_for = np.eye(count)  # [c, a] of node c for node a, along the best path
         self.explained = np.zeros((count, count))  # share of a pair's distance that counted pairs bring along
         self.distances: dict[Clique, float] = {}
         self.relative: dict[Clique, float] = {}
@@ -202,11 +202,12 @@ class Selection:
     def connect(self, one: Candidate) -> None:
         """What the counted pairs explain of all others, now that this one is among them."""
         a, b = one.nodes
-        through = self.stands_for[:, [a]] * self.relative[one.nodes] ** 2 * self.stands_for[[b], :]
-        self.stands_for = np.maximum(self.stands_for, np.maximum(through, through.T))
+        for c, d in ((a, b), (b, a)):
+            through = self.stands_for[:, [c]] * self.relative[c, d] ** 2 * self.stands_for[[d], :]
+            self.stands_for = np.maximum(self.stands_for, through)
         self.explained = np.zeros_like(self.stands_for)
         for c, d in {**self.chosen, **self.beside}:
-            both = self.stands_for[:, [c]] * self.stands_for[[d], :]
+            both = np.outer(self.stands_for[c], self.stands_for[d])
             self.explained = np.maximum(self.explained, np.maximum(both, both.T))
 
 
