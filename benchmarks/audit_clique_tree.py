@@ -29,9 +29,9 @@ ATTACKS = {"black-box": "querybased", "wall-box": "likelihood-ratio"}
 ASKED = ("worst-case", "corner", "labelled-corner", "person", "labelled-person", "odd-cell")
 WAYS = {"crowd": "counts of pairs", "rare-person": "class means", "alike": "products of scores"}  # one pair for each
 EPSILONS = (1.0, 4.0)
-# 400 fits could show 2.88, 1,300 could show 4.1. Of guesses about a claim of 1 that is used in full 44.7 % are wrong, of one of
-# 0.7 it would be 46.2 %: 8,000 tell them apart in nearly all audits, of a claim of 4 so do 2,000.
-RUNS = {"black-box": {1.0: 400, 4.0: 1300}, "wall-box": {1.0: 8000, 4.0: 2000}}
+# 400 fits could show 2.88 and 1,300 could show 4.1. Of guesses about a claim of 1 that is used in full 44.7 % are wrong: 7,000 of
+# them show 0.76 on average, and 3,000 show 3.5 of a claim of 4.
+RUNS = {"black-box": {1.0: 400, 4.0: 1300}, "wall-box": {1.0: 7000, 4.0: 3000}}
 FITS = 20  # of `used`
 USED = RESULTS / f"audit-{METHOD}-used.json"
 

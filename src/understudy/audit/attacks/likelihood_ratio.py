@@ -174,6 +174,8 @@ class Overheard(Curator):
 def flat(value: object) -> np.ndarray | None:
     """Nested lists of numbers as one vector; None for anything else."""
     if isinstance(value, (list, tuple)):
+        if value and all(type(item) in (float, int) for item in value):
+            return np.asarray(value, np.float64)
         parts = [flat(item) for item in value]
         if any(part is None for part in parts):
             return None
