@@ -9,7 +9,7 @@
     that counts are noise
     with few rows         columns again and class means, in the answers of pairs and counts
     then                  the model of largest entropy that fits all counts, on a clique tree; rows drawn with little chance,
-                          and exchanged so that they fit the pairs that the tree has no room for
+                          and exchanged so that they fit the pairs that the tree has no room for, and inside cells
 
 Few fixed Gaussian answers: one exact price, nothing adaptive to account for, and every answer is a sum over rows.
 
@@ -33,6 +33,7 @@ Read in this order:
     generator.py    drawing rows
     shuffle.py      rows in random order among equals
     refine.py       fitting them to the pairs beside the tree
+    inside.py       numbers moved inside their cells, so that dependence goes on there
     redraw.py       copies: what could have been fitted, had the noise fallen otherwise
 """
 

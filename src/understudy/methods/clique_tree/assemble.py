@@ -6,6 +6,7 @@ import numpy as np
 
 from understudy.measure.cells import Grouping, Node
 from understudy.methods.clique_tree.generator import Network
+from understudy.methods.clique_tree.inside import NONE, Counted
 from understudy.methods.clique_tree.levels import Layout, coarsen
 from understudy.methods.clique_tree.refine import Targets
 from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
@@ -19,6 +20,7 @@ def assemble(
     nodes: list[Node],
     masses: list[np.ndarray],
     targets: Targets,
+    counted: Counted = NONE,
 ) -> Network:
     """Nodes in the order of drawing: parents before children; node 0 is the class."""
     first = np.cumsum([0, *layout.sizes[1:]])
@@ -46,6 +48,7 @@ def assemble(
             for number, name in enumerate(("inner", "code", "base", "span"), 1)
         },
         **targets._asdict(),
+        **{f"counted_{name}": part for name, part in counted._asdict().items()},
     )
 
 

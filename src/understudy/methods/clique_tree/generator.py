@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from understudy.conversation import Silent
+from understudy.methods.clique_tree.inside import NONE, Coarser, Column, Counted, Inside
 from understudy.methods.clique_tree.refine import LEAST, Cuts, Fitted, Targets
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
@@ -55,6 +56,14 @@ class Network(NamedTuple):
     begin: np.ndarray
     share: np.ndarray
     spread: np.ndarray
+    counted_left: np.ndarray  # [pairs] that were counted at all (`inside.Counted`)
+    counted_right: np.ndarray
+    counted_noise: np.ndarray
+
+    @property
+    def counted(self) -> Counted:
+        """What numbers are fitted to inside their cells."""
+        return Counted(self.counted_left, self.counted_right, self.counted_noise)
 
     @property
     def targets(self) -> Targets:
@@ -64,8 +73,11 @@ class Network(NamedTuple):
 
 INTEGERS = (
     "column", "order", "parents", "strides", "offset", "width", "below", "first", "coarser", "start", "length", "code",
-    "left", "right", "stride", "begin",
+    "left", "right", "stride", "begin", "counted_left", "counted_right",
 )  # fmt: skip
+
+# Models of older versions do not say which pairs were counted.
+UNKNOWN = {f"counted_{name}": value for name, value in NONE._asdict().items()}
 
 
 @dataclass(frozen=True)
@@ -81,13 +93,14 @@ class CliqueTreeGenerator(Silent):
     outcomes: int
     tables: int  # that rows are fitted to
     wanted: int  # cells of all of them
+    pairs: int = 0  # counted, in the tree or beside it
 
     @classmethod
     def of(cls, network: Network, codec: Codec) -> "CliqueTreeGenerator":
         """The generator of a network of released counts."""
         sizes = *network.parents.shape, len(network.table), len(network.start), len(network.inner)
         steps, parents, entries, cells, outcomes = sizes
-        wanted = len(network.left), len(network.share)
+        wanted = len(network.left), len(network.share), len(network.counted_left)
         return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, *wanted)
 
     def init(self, key: PRNGKeyArray, hints: Network) -> Network:
@@ -100,7 +113,7 @@ class CliqueTreeGenerator(Silent):
 
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":
         """What draws rows, column by column."""
-        return Tables(self, Network(**{name: np.asarray(value) for name, value in sampler.items()}))
+        return Tables(self, Network(**{name: np.asarray(value) for name, value in (UNKNOWN | dict(sampler)).items()}))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +135,8 @@ class CliqueTreeGenerator(Silent):
         shapes |= dict.fromkeys(("share", "spread"), (self.wanted,))
         shapes |= dict.fromkeys(("coarser", "start", "length"), (self.cells,))
         shapes |= dict.fromkeys(("inner", "code", "base", "span"), (self.outcomes,))
-        return mismatch(weights, shapes | {"table": (self.entries,)})
+        counted = dict.fromkeys(UNKNOWN, (self.pairs,)) if self.pairs or UNKNOWN.keys() & weights.keys() else {}
+        return mismatch(weights, shapes | counted | {"table": (self.entries,)})
 
 
 class Tables:
@@ -143,6 +157,7 @@ class Tables:
             own, at = codes[nodes == number], slice(first[node], first[node] + width[node])
             gap = int((own >= 0).sum()) if (own == VALUE).any() else None
             self.shown.append(Shown(node, net.start[at], net.length[at], gap))
+        self.inside = Inside(net.counted, [one.node for one in self.shown], self._numbers(), self._coarser())
 
     def __call__(self, classes: np.ndarray, random: np.random.Generator) -> list[Drawn]:
         """Rows of these classes."""
@@ -152,7 +167,10 @@ class Tables:
         if len(classes) >= LEAST:
             cells = self.fitted.refine(cells, random)
         chance = words(random, len(self.shown), more=1)
-        return [self._column(one, cells[:, one.node], own, random) for one, own in zip(self.shown, chance, strict=True)]
+        places = [self._outcome(one, cells[:, one.node], own) for one, own in zip(self.shown, chance, strict=True)]
+        if len(classes) >= LEAST:
+            places = self.inside.fit(cells, places, random)
+        return [self._column(one, place, random) for one, place in zip(self.shown, places, strict=True)]
 
     def cells(self, classes: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Cells of all nodes given those of the class, with little chance: [rows, nodes]."""
@@ -166,15 +184,44 @@ class Tables:
             cells[step.node] = search(self.net.table, start, step.width, evenly(given, own), step.width)
         return np.ascontiguousarray(cells.T)
 
-    def _column(self, one: "Shown", cell: np.ndarray, chance: np.ndarray, random: np.random.Generator) -> Drawn:
+    def _outcome(self, one: "Shown", cell: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        """Number of the outcome among those of its column, cell by cell."""
         start, length = one.start.take(cell), one.length.take(cell)
-        place = start + search(self.net.inner, start, length, evenly(cell, chance), int(one.length.max()))
+        found = search(self.net.inner, start, length, evenly(cell, chance), int(one.length.max()))
+        return np.asarray(start + found - one.start[0])
+
+    def _column(self, one: "Shown", outcome: np.ndarray, random: np.random.Generator) -> Drawn:
+        place = one.start[0] + outcome
         code = self.net.code.take(place).astype(np.int32)
         if one.gap is None:
             return Drawn(code)
-        inside = random.random(len(cell), dtype=np.float32)
+        inside = random.random(len(place), dtype=np.float32)
         value = self.net.base.take(place) + inside * self.net.span.take(place)
         return Drawn(np.where(code < one.gap, code, -1).astype(np.int32) if one.gap else None, value)
+
+    def _numbers(self) -> dict[int, Column]:
+        """The outcomes of every column of numbers."""
+        found = {}
+        for number, one in enumerate(self.shown):
+            if one.gap is not None:
+                cell, at = (
+                    np.repeat(np.arange(len(one.length)), one.length),
+                    slice(one.start[0], one.start[0] + one.length.sum()),
+                )
+                sums = np.asarray(self.net.inner[at], float)
+                share = sums - np.where(np.diff(cell, prepend=-1) > 0, 0.0, np.r_[0.0, sums[:-1]])
+                found[number] = Column(cell, share, self.net.code[at] >= one.gap, self.net.span[at] > 0.0)
+        return found
+
+    def _coarser(self) -> Coarser:
+        """Which coarse cells hold fine ones."""
+        net, up = self.net, {}
+        sizes = dict(zip(net.order.tolist(), zip(net.first.tolist(), net.width.tolist(), strict=True), strict=True))
+        for node, (first, width) in sizes.items():
+            own = net.coarser[first : first + width]
+            if (own >= 0).all():
+                up[node] = own
+        return Coarser([1, *(sizes[node][1] for node in sorted(sizes))], up)
 
 
 class Step(NamedTuple):

@@ -46,6 +46,7 @@ from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.few_rows import ask_again, ask_classes, enough_rows, kept_classes
 from understudy.methods.clique_tree.gaps import ESTIMATED, gaps_of
 from understudy.methods.clique_tree.generator import CliqueTreeGenerator
+from understudy.methods.clique_tree.inside import Counted, best_known
 from understudy.methods.clique_tree.kept import Table, kept_tables
 from understudy.methods.clique_tree.levels import Layout
 from understudy.methods.clique_tree.pairs import DISTANCES, LEVELS, ask_pairs
@@ -271,7 +272,8 @@ class CliqueTree(Estimator):
         tree = Tree(layout.sizes, tables_inside, [*layout.links, *impossible], columns.rows)
         beliefs = descend(tree, inside, self.passes)
         targets = targets_of(tree, beliefs, beside)
-        network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets)
+        counted = finest_pairs(layout, [*inside, *beside], tree.total)
+        network = assemble(tree, beliefs, layout, columns.nodes, columns.masses[1:], targets, counted)
         found = found_decimals(columns.nodes)
         return Opening(CliqueTreeGenerator.of(network, codec), network, released=kept, decimals=found)
 
@@ -306,6 +308,15 @@ def sides_of(layout: Layout) -> list[Side]:
         Side(column, grouping.cell, grouping.cells)
         for (column, _), grouping in zip(layout.keys, layout.groups, strict=True)
     ]
+
+
+def finest_pairs(layout: Layout, measured: list[Measured], rows: float) -> Counted:
+    """The pairs that were counted, and their noise."""
+    pairs = [item for item in measured if len(item.nodes) == 2]
+    nodes = np.asarray([item.nodes for item in pairs], int).reshape(-1, 2)
+    noise = np.asarray([float(np.max(item.deviation)) for item in pairs]) / max(rows, 1.0)
+    column = np.asarray([number for number, _ in layout.keys])
+    return best_known(Counted(nodes[:, 0], nodes[:, 1], noise), np.asarray(layout.sizes), column)
 
 
 def intervals(columns: Columns) -> dict[int, tuple[np.ndarray, np.ndarray]]:
