@@ -28,7 +28,8 @@ from scipy.special import ndtri
 from understudy.methods.clique_tree.refine import Cuts, Fitted, Targets
 
 # Fine cells: so many of equal mass, and so many on either side that end with 1/32, 1/64, ... of the rows. The finest grid with
-# which all tables together have no more than `MOST` cells is taken.
+# which all tables together have no more than `MOST` cells is taken. These and the others below are the first that were tried
+# (credit at epsilon 1 and 10); of scores, those of logarithms of the tail were tried besides (docs/clique-tree.md).
 GRIDS = ((16, 6), (8, 5), (4, 3))
 MOST = 1 << 20
 RAKES = 15
