@@ -6,6 +6,7 @@ from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -13,9 +14,10 @@ import understudy as us
 from understudy.accounting import epsilon, holds, verify
 from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
+from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.private import SeededNoise
-from understudy.schema import check
+from understudy.schema import Column, Schema, check
 
 from .tables import GENERATORS, LABELS, ROUNDS, mixed_schema, mixed_table
 
@@ -179,3 +181,26 @@ def test_seeded_noise_is_stamped_void_everywhere(method, tmp_path):
     assert stamp in (folder / "certificate.txt").read_text()
     assert stamp in us.load(folder).certificate.text()
     assert not holds(verify(folder))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        one
+        if one in ("pate-gan", "pate-gan-joint", "g-pate", "mst", "clique-tree")
+        else pytest.param(one, marks=pytest.mark.slow)
+        for one in METHODS
+    ],
+)
+def test_a_label_alone_is_fitted_or_refused_before_anything_is_charged(method, tmp_path):
+    """Nothing is divided by the number of columns, neither in a warning nor in an error after the first answers."""
+    schema = Schema(columns=(Column(name="y", kind="categorical", categories=(0, 1)),), label="y")
+    rows = pd.DataFrame({"y": [0, 1, 1] * 100})
+    estimator = clone(GENERATORS[method])
+    try:
+        estimator.plan(schema)
+    except UsageError as error:
+        assert "besides the label" in str(error)
+        return
+    model = fit(estimator, rows, schema, noise=SeededNoise(1), checkpoint=tmp_path / "c")
+    assert set(model.sample(40, seed=0)["y"]) <= {0, 1}

@@ -127,7 +127,7 @@ def ask_class_start(
         unit = np.where(features.heads.coordinates("numeric"), NUMERIC, start.scales)
         signal = np.maximum(((rates - features.rates) / unit) ** 2, 0.0)
         signal[:, features.numeric] = (densities @ LATENT) ** 2
-        size = np.maximum(signal.mean(axis=1, keepdims=True), 1e-3)
+        size = np.maximum(signal.sum(axis=1, keepdims=True) / max(codec.width, 1), 1e-3)  # a label alone has no columns
         error = (error / NUMERIC)[:, None]
         prior_deviation = np.maximum(np.sqrt(size * error**2 / (size + error**2)), LEAST_DEVIATION)
     location, log_scale = start.location.copy(), start.log_scale.copy()

@@ -187,6 +187,10 @@ class GPate(Estimator):
 
     # -- the plan ----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
+        if not schema.features:
+            raise UsageError(
+                f"method {self.method!r} needs a column besides the label; choose pate-gan, mst or mean-embedding"
+            )
         rounds = self.round_count(schema)
 
         def event(z: float) -> dpa.DpEvent:

@@ -154,6 +154,10 @@ class GradientGan(Estimator):
 
     # -- plan -----------------------------------------------------------------------------------------------------------
     def announce(self, schema: Schema) -> list[Announced]:
+        if not schema.features and (self.autoencoder != "none" or self.generator != "copula"):
+            raise UsageError(
+                f"method {self.method!r} needs a column besides the label; choose dpgan, mst or mean-embedding"
+            )
         start = announce_start_from(schema, self.start, self.marginals_share, self.moments_share)
         weight = self.weight(schema)
         return [*start, self._announce_gradients(self.effective_sampling_rate(schema), weight)] if weight else start

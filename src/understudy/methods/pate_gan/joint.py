@@ -89,6 +89,10 @@ class PateGanJoint(Estimator):
             return dpa.SelfComposedDpEvent(dpa.GaussianDpEvent(z), int(self.rounds))
 
         schema = as_conditioned(schema, self.by_class)
+        if not schema.features:
+            raise UsageError(
+                f"method {self.method!r} needs a column besides the label; choose pate-gan, mst or mean-embedding"
+            )
         start = announce_start_from(schema, self.start, self.marginals_share, self.moments_share)
         detail = f"{self.rounds} rounds, one vector of answers per class and teacher"
         return [*start, Announced(VOTES, self.votes_share, event, answers=int(self.rounds), detail=detail)]
