@@ -229,9 +229,12 @@ class CliqueTree(Estimator):
         columns, measured = ask_classes(curator, codec, columns, noise, COUNTS, apart)
         layout = Layout(columns.levels, [(number, 0) for number in range(1, len(columns.levels))])
         kept = kept_classes(codec, columns, measured, noise[COUNTS])
+        if apart is None:
+            return self.opening_of(codec, columns, layout, measured, [], kept)._replace(said=BY_CLASS)
+        # Pairs beside the class form loops: the descent meets them if it knows every column by itself.
         alone = [Measured((number,), mass, ESTIMATED) for number, mass in enumerate(columns.masses)]
         opening = self.opening_of(codec, columns, layout, [*alone, *measured], [], kept)
-        return opening._replace(said=BY_CLASS if apart is None else BY_CLASS_AND_GAPS)
+        return opening._replace(said=BY_CLASS_AND_GAPS)
 
     def by_products(
         self,
