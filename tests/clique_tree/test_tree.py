@@ -13,7 +13,7 @@ from understudy.methods.clique_tree.descent import Measured, descend, descend_al
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
 from understudy.methods.clique_tree.levels import Layout, coarsen, nested
-from understudy.methods.clique_tree.pairs import ask_pairs, clear
+from understudy.methods.clique_tree.pairs import ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
 from understudy.methods.clique_tree.shuffle import words
 from understudy.methods.clique_tree.tree import CliqueTree, Link
@@ -216,13 +216,6 @@ def test_an_industry_stands_for_its_sector_and_not_the_other_way_round():
     selection.chosen[2, 3] = pairs[2, 3]
     selection.connect(pairs[2, 3])
     assert selection.residual((1, 3)) == pytest.approx(300.0)
-
-
-def test_more_levels_are_asked_for_while_distances_stand_out_from_their_noise():
-    """Two levels of each pair with noise of 1: 7 x 2 sqrt(2 n) is 19.8, 28, 34.3 for one, two, three pairs."""
-    assert clear([100.0, 30.0, 30.0], [2, 2, 2], 1.0) == 2
-    assert clear([19.0], [2], 1.0) == 0 and clear([20.0], [2], 1.0) == 1
-    assert clear([5.0, 4.0], [0, 0], 1.0) == 2  # without coarser levels nothing is asked
 
 
 def test_a_tree_keeps_to_its_cells():

@@ -20,7 +20,6 @@ that part, is taken to be right within its own size and averaged with the answer
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,13 +35,10 @@ DISTANCES = "pair distances"
 LEVELS = "pair levels"
 # Of the largest possible distance: what a column and the label are expected to show. The first that was tried (credit, Adult).
 USUAL = 0.3
-# Pairs per column whose levels are asked for, farthest first: two, and up to four while the farthest that is left is `CLEAR`
-# deviations of what their noise would then be. Set on Adult and NIST Massachusetts at epsilon 1: with two and four (which is what
-# `CLEAR` finds) strong associations of Adult are off by 0.0175 and 0.0144 (six fits each); on Massachusetts it finds two.
-# Without a limit nearly all pairs of credit were asked for, and pairs were off by 0.056 instead of 0.040 (one fit each; with four
-# by 0.039).
-STUDIED = (2, 4)
-CLEAR = 7.0
+# Pairs per column whose levels are asked for, the farthest ones. With four strong associations of Adult at epsilon 1 are off by
+# 0.0144 instead of 0.0175 (six fits each), but credit's label falls from 0.971 to 0.946 (two each); with nearly all, its
+# pairs are off by 0.056 instead of 0.040 (one each).
+STUDIED = 2
 
 Level = tuple[int, ...]
 Key = tuple[Clique, Level]  # columns, and a level of each
@@ -71,11 +67,8 @@ def ask_pairs(
         pair: expected_distance(columns, pair, value, noise) if pair in focus else max(value, 0.0)
         for (pair, _), value in far.items()
     }
-    farthest = sorted(far, key=lambda one: -far[one])
-    asked = clear([far[one] for one in farthest], [len(levels[pair]) - 1 for pair, _ in farthest], sigmas[1])
-    least, most = (each * len(columns.numbers) for each in STUDIED)
-    studied = farthest[: min(max(asked, least), most)]
-    coarser = {(pair, level): reference(columns, pair, level) for pair, _ in studied for level in levels[pair][1:]}
+    farthest = sorted(far, key=lambda one: -far[one])[: STUDIED * len(columns.numbers)]
+    coarser = {(pair, level): reference(columns, pair, level) for pair, _ in farthest for level in levels[pair][1:]}
     # What was announced is asked, whatever distances were released: without a coarser level one distance once more.
     wanted = coarser or {farthest[0]: finest[farthest[0]]}
     answer, spread = ask(
@@ -95,13 +88,6 @@ def ask_pairs(
             expected = columns.rows * np.outer(*(columns.shares(n, k) for n, k in zip(pair, level, strict=True)))
             found.candidates.append(Candidate(pair, level, expected, lost, weights[pair]))
     return found
-
-
-def clear(distances: Sequence[float], levels: Sequence[int], sigma: float) -> int:
-    """How many of some pairs, farthest first, stand out from the noise that asking for their levels would bring: each level is a
-    distance that one row moves by at most 2."""
-    noise = 2.0 * sigma * np.sqrt(np.cumsum(levels))
-    return int(np.flatnonzero(np.append(np.asarray(distances) < CLEAR * noise, True))[0])
 
 
 def largest_distance(columns: Columns, number: int) -> float:
