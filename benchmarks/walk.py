@@ -44,7 +44,7 @@ LAYERS = (
     ("methods",),
     ("measure", "nn"),
     ("private",),
-    ("questions", "conversation"),
+    ("questions", "engine"),
     ("accounting", "schema"),
 )
 METHODS = ("methods", "recipes", "generators")  # the second and third until each system got a folder of its own
