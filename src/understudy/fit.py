@@ -34,12 +34,12 @@ from understudy.plan import already_paid, make_plan
 from understudy.private import Curator, NoiseSource, PrivateTable, Release, SecureNoise, same_table
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.units import PREFIX
-from understudy.progress import Teller
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
 from understudy.schema import Bounds, Schema
 from understudy.scratch import clear, clear_usual
 from understudy.seeds import folded, sequence
+from understudy.teller import Teller
 
 
 class _Callable(types.ModuleType):

@@ -1,5 +1,4 @@
-"""Progress: a fit tells where it is (`Teller`), and whoever listens shows it on standard error, from the first second on, unless
-nobody looks.
+"""Progress: what a fit tells (`teller.py`) on standard error, from the first second on, unless nobody looks.
 
 A terminal gets a live line (stage, round, time left, epsilon announced and spent); a log file gets a plain line when
 the stage changes and then at most one every few seconds. Only public figures are shown: stages, rounds and prices come
@@ -11,12 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-from understudy.accounting import Ledger, Plan
-from understudy.accounting.plan import spoken
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,47 +45,6 @@ def bar(stage: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
         with _display() as display:
             task = display.add_task(stage, total=total, spent="")
             yield lambda step: display.advance(task, step)
-
-
-@dataclass
-class Teller:
-    """Tells a callback where the fit is. Values are public or released."""
-
-    callback: Callable[[dict[str, Any]], None] | None
-    plan: Plan
-    rounds: int = 0
-    started: float = field(default_factory=time.monotonic)
-    ledger: Ledger | None = None
-    priced: tuple[str, float] = ("", 0.0)  # the ledger's head, and what it had charged by then
-
-    def tell(self, stage: str, done: int = 0, **figures: object) -> None:
-        """Where the fit is, with figures that are public or released."""
-        if self.callback is None:
-            return
-        elapsed = time.monotonic() - self.started
-        eta = elapsed * (self.rounds - done) / done if done else None
-        event = {"stage": stage, "round": done, "rounds": self.rounds, "elapsed": elapsed, "eta": eta}
-        money = {"epsilon_planned": self.plan.budget.epsilon, "epsilon_spent": self.spent()}
-        self.callback(event | money | figures)
-
-    def spent(self) -> float:
-        """Epsilon of all charges so far, that of the question being asked included; priced again after a new charge only."""
-        if self.ledger is not None and self.ledger.head != self.priced[0]:
-            self.priced = (self.ledger.head, self.ledger.epsilon_spent if self.ledger.spent else 0.0)
-        return self.priced[1]
-
-    @cached_property
-    def titles(self) -> dict[str, str]:
-        """Purposes for people."""
-        return {charge.purpose: spoken(charge.purpose, charge.detail) for charge in self.plan.charges}
-
-    def passes(self, purpose: str, share: float) -> None:
-        """A pass over the table: told in equal steps, as many for every table."""
-        self.tell("question", purpose=self.titles.get(purpose, purpose), share=share)
-
-    def share(self, stage: str) -> Callable[[float], None]:
-        """A function that tells which share of a stage is done."""
-        return lambda share: self.tell(stage, share=share)
 
 
 class FitProgress:

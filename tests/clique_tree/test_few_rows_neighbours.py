@@ -18,9 +18,9 @@ from understudy.fit import open_conversation
 from understudy.methods.clique_tree import method as own
 from understudy.private import Curator, PrivateTable, SeededNoise
 from understudy.private.answers import sums
-from understudy.progress import Teller
 from understudy.questions import Counts, Sums, digest
 from understudy.schema import Column, Schema
+from understudy.teller import Teller
 
 from ..questions.test_questions import moved
 

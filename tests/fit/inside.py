@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from understudy.accounting import Ledger
 from understudy.fit import open_conversation
 from understudy.private import Curator, PrivateTable, SecureNoise
-from understudy.progress import Teller
+from understudy.teller import Teller
 
 
 def opened(estimator, data, schema, noise=None):

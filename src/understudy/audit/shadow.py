@@ -37,12 +37,12 @@ from understudy.private import Conversation, Curator, NoiseSource, PrivateTable,
 from understudy.private.blocks import Blocks
 from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
-from understudy.progress import Teller
 from understudy.questions import Question
 from understudy.recipe import Opening
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.seeds import folded, sequence
+from understudy.teller import Teller
 
 Watch = Callable[[Opening, Codec, Curator], Opening]  # may wrap mechanism and generator before the rounds
 

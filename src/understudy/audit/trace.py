@@ -35,8 +35,8 @@ from understudy.private import Conversation, Curator, Mechanism, PrivateTable, S
 from understudy.private.mechanisms.published_votes import PublishedVotes
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import Held, Round, keys_of_rounds, one_round
-from understudy.progress import Teller
 from understudy.schema import Schema
+from understudy.teller import Teller
 
 FORMAT = "understudy trace 1"
 WARNING = "Research on public data: this looks inside the wall and shows what the guarantee protects."

@@ -44,12 +44,12 @@ from understudy.private.mechanisms.noisy_gradient import NoisyGradient
 from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.noise import IntArray
 from understudy.private.rounds import Data, Held, program
-from understudy.progress import Teller
 from understudy.questions import Step
 from understudy.questions.panels import Panel
 from understudy.questions.rounds import Judgement
 from understudy.recipe import Opening
 from understudy.schema import Codec
+from understudy.teller import Teller
 
 FAR = 1e4  # how far out the canary asks
 SHARP = 1e-3  # scale that is assumed where a mechanism draws no noise
