@@ -16,7 +16,7 @@ from understudy.methods.clique_tree import few_rows
 from understudy.methods.clique_tree import method as own
 from understudy.methods.clique_tree.columns import Columns
 from understudy.methods.clique_tree.gaps import Apart, Gaps, gaps_of, with_rate
-from understudy.private import SeededNoise
+from understudy.private import Release, SeededNoise
 from understudy.private.mapping import Block, apply
 from understudy.schema import Codec, Column, Schema
 
@@ -118,6 +118,40 @@ def test_rates_of_the_block_are_1_and_others_are_usual():
     apart.rates, apart.error = np.r_[[0.9, 1.1, 0.8, 1.0, 0.95, 0.85, 1.05, 0.9], [0.2, -0.1, 0.0, 0.1]], 0.12
     found = apart.block(np.full(12, 0.02))
     assert (found[:8] > 0.9).all() and (found[8:] < 0.15).all() and (found >= 0.0).all() and (found <= 1.0).all()
+
+
+class Saying:
+    """A curator that has its answers."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def ask(self, purpose, question):
+        return Release(question.read(self.answers.pop(0)), question.event)
+
+
+def test_others_are_left_where_fewer_rows_are_found_than_before():
+    """Forty rows of a hundred miss much; after the classes are counted again twenty rows are left in all."""
+    codec, columns = columns_with(0.05, 0.05, 0.05)
+    asked, gaps = {own.DISTANCES: range(1, 4), own.LEVELS: [0]}, gaps_of(codec, columns)
+    curator = Saying([[85, 10, 5]] * 3 + [[60, 40]], [[-60]])
+    columns, apart = few_rows.ask_again(curator, columns, dict.fromkeys(asked, 1.0), asked, 1, gaps)
+    assert columns.rows == 20.0 and apart.rows == apart.most == 10.0
+
+
+def test_a_table_of_one_row_can_be_fitted():
+    """It misses all, and the noise of one class takes it away: nobody was left for class means, and the fit died."""
+    names = [f"q{k}" for k in range(40)]
+    schema = Schema(
+        columns=(
+            *(Column(name=name, kind="categorical", categories=("no", "yes"), missing=True) for name in names),
+            Column(name="sick", kind="categorical", categories=("no", "yes")),
+        ),
+        label="sick",
+    )
+    row = pd.DataFrame({**dict.fromkeys(names), "sick": ["no"]}, dtype=object)
+    how = us.CliqueTree(epsilon=100.0, passes=1)
+    assert fit_model(how, row, schema, noise=SeededNoise(59)).sample(3, seed=0).shape == (3, 41)
 
 
 def test_a_rate_leaves_what_is_seen_as_it_was():

@@ -64,7 +64,7 @@ def ask_again(
     that can be missing: they are asked for by themselves if they stand out.
     """
     counts, precision = list(columns.counts), [max(one, 1e-3) ** -2 for one in columns.noise]
-    apart = None
+    told: tuple[Gaps, float, float] | None = None
     for purpose, numbers in asked.items():
         cells, sizes = level_map(columns, [(number, None) for number in numbers])
         cliques: list[Clique] = [(place,) for place in range(len(numbers))]
@@ -75,13 +75,7 @@ def ask_again(
         question = Counts.of_cliques(cells, sizes, cliques, noise[purpose], max_rows, share=True, budgets=budgets)
         answer = curator.ask(purpose, question).value
         if gaps is not None:
-            rows_apart, deviation = float(answer[-1][1]), question.deviations[-1]
-            apart = (
-                Apart(gaps, rows_apart, deviation, MOST_APART * columns.rows)
-                if rows_apart > STANDS_OUT * deviation
-                else None
-            )
-            gaps = None
+            told, gaps = (gaps, float(answer[-1][1]), question.deviations[-1]), None
         for number, part, deviation in zip(numbers, answer, question.deviations, strict=False):
             both = precision[number] + deviation**-2
             counts[number] = (precision[number] * counts[number] + deviation**-2 * np.asarray(part, float)) / both
@@ -92,6 +86,8 @@ def ask_again(
         estimate(node, own, deviation, rows)
         for node, own, deviation in zip(columns.nodes, counts[1:], spread[1:], strict=True)
     ]
+    # A part of the rows as they are believed now: they may be fewer than before, and others must be left.
+    apart = Apart(*told, MOST_APART * rows) if told is not None and told[1] > STANDS_OUT * told[2] else None
     return columns._replace(rows=rows, counts=counts, noise=spread, masses=[counts[0], *masses]), apart
 
 
