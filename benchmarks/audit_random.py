@@ -3,11 +3,14 @@
     python -m benchmarks.audit_random --methods clique-tree mst --minutes 1 --seed 0
 
 Each pair has columns of every kind, a label or none, persons or rows, up to 900 others that depend on each other or do not, and
-a target like them or unlike. `understudy.audit.used` compares the exact answers of both tables with what was paid, at epsilon
-0.1 to 1,000. Printed are the number of pairs, the largest share of a price that any answer used, and which questions were asked.
+a target like them or unlike; in some a part of the others, and often the target, misses several columns together. Methods that
+have a workload get a random one in half of the fits. `understudy.audit.used` compares the exact answers of both tables with what
+was paid, at epsilon 0.1 to 1,000. Printed are the number of pairs, the largest share of a price that any answer used, and which
+questions were asked.
 """
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter
@@ -18,7 +21,8 @@ import pandas as pd
 
 from understudy.audit.targets import Pair
 from understudy.audit.used import used
-from understudy.methods.registry import method
+from understudy.estimator import Estimator
+from understudy.methods.registry import WEIGHED, method
 from understudy.schema import Column, Schema
 
 LABEL, WHO = "label", "who"
@@ -26,6 +30,8 @@ KINDS = ("categorical", "integer", "continuous", "missing")
 OTHERS = (0, 1, 3, 30, 120, 400, 900)
 EPSILONS = (0.1, 1.0, 4.0, 1000.0)  # with much budget scores of values that nobody has are large
 MOST_COLUMNS, MOST_ROWS, MOST_VALUES = 7, 8, 60
+MOST_GAPS = 12  # columns that are missing together
+WEIGHTS = (0.0, 0.001, 1.0, 5.0, 1000.0)  # of columns and pairs in a workload
 ALLOWED = 1e-9  # above 1, for sums of floating-point squares
 
 
@@ -58,12 +64,43 @@ def column(random: np.random.Generator, name: str, factor: np.ndarray) -> Made:
     )
 
 
+def missing_together(random: np.random.Generator, others: int) -> list[Made]:
+    """Columns that a part of the others leaves out at once, and mostly the target, too."""
+    silent, alike = random.random(others) < random.choice([0.1, 0.4]), random.random() < 0.7
+    found = []
+    for number in range(int(random.integers(2, MOST_GAPS + 1))):
+        kept = silent & (random.random(others) < 0.95)
+        odd = np.nan if alike or random.random() < 0.5 else float(random.integers(2))
+        of = Column(name=f"gap{number}", kind="integer", lower=0, upper=1, missing=True)
+        found.append(Made(of, np.where(kept, np.nan, random.integers(0, 2, others)), odd))
+    return found
+
+
+def workload(schema: Schema, seed: int) -> dict[str, Any]:
+    """Weights of columns and pairs, from unwanted to a thousand; nothing in half of the cases."""
+    random = np.random.default_rng([seed, 1])
+    names = [one.name for one in schema.columns if one.kind != "identifier"]
+    if random.random() < 0.5:
+        return {}
+    columns = {name: float(random.choice(WEIGHTS)) for name in names if random.random() < 0.4}
+    pairs = [{"columns": [a, b], "weight": float(random.choice(WEIGHTS))} for a, b in itertools.pairwise(names)]
+    return {"columns": columns, "pairs": pairs[: int(random.integers(3))], "default": float(random.choice(WEIGHTS))}
+
+
+def estimator_of(name: str, schema: Schema, epsilon: float, seed: int) -> Estimator:
+    """With a workload, where the method has one."""
+    said = workload(schema, seed) if name in WEIGHED else {}
+    return method(name)(epsilon=epsilon, **({"workload": said} if said else {}))
+
+
 def pair(seed: int) -> Pair:
     """Two tables of which one has a person (or a row) more."""
     random = np.random.default_rng(seed)
     others, most = int(random.choice(OTHERS)), int(random.integers(2, MOST_ROWS + 1)) if random.random() < 0.5 else 1
     factor = random.normal(size=others)
     made = [column(random, f"v{number}", factor) for number in range(int(random.integers(1, MOST_COLUMNS + 1)))]
+    if random.random() < 0.3:
+        made += missing_together(random, others)
     label = LABEL if random.random() < 0.6 else None
     if label is not None:
         classes = int(random.integers(2, 4))
@@ -101,7 +138,7 @@ def main() -> None:
         end, seed, worst, asked = time.monotonic() + 60.0 * options.minutes, options.seed, 0.0, Counter[Any]()
         while time.monotonic() < end:
             own, epsilon = pair(seed), EPSILONS[seed % len(EPSILONS)]
-            found = used(method(name)(epsilon=epsilon), own, fits=2, seed=seed)
+            found = used(estimator_of(name, own.schema, epsilon, seed), own, fits=2, seed=seed)
             asked.update({(one.purpose, one.kind) for fit in found.fits for one in fit})
             worst = max(worst, found.worst)
             if found.worst > 1.0 + ALLOWED:

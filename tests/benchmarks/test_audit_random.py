@@ -1,19 +1,44 @@
 """Random neighbours of `benchmarks.audit_random`: no answer moves further than was paid for, and wrong versions are seen."""
 
+from unittest import mock
+
+import numpy as np
 import pandas as pd
 import pytest
 
 import understudy as us
 from benchmarks import audit_random
 from understudy.audit.used import used
+from understudy.methods.clique_tree import few_rows, gaps
 
 from ..audit.mutants import OneMarginalForAll, QuietSelection
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_answer_of_random_neighbours_uses_more_than_it_costs(seed):
-    estimator = us.CliqueTree(epsilon=audit_random.EPSILONS[seed % 4], passes=2)
-    assert used(estimator, audit_random.pair(seed), fits=2, seed=seed).worst <= 1.0 + audit_random.ALLOWED
+    own = audit_random.pair(seed)
+    estimator = audit_random.estimator_of("clique-tree", own.schema, audit_random.EPSILONS[seed % 4], seed)
+    assert used(estimator, own, fits=2, seed=seed).worst <= 1.0 + audit_random.ALLOWED
+
+
+def test_rows_that_miss_much_are_asked_for_apart():
+    """Of small labelled tables, whatever their released number."""
+    pairs = {seed: audit_random.pair(seed) for seed in range(80)}
+    few = [seed for seed, own in pairs.items() if "gap1" in own.schema.names and own.schema.label and seed % 4 < 3]
+    kinds = []
+    with mock.patch.object(few_rows, "STANDS_OUT", -np.inf):
+        for seed in few[:8]:
+            with mock.patch.object(gaps.Apart, "__call__", autospec=True, side_effect=gaps.Apart.__call__) as apart:
+                how = us.CliqueTree(epsilon=audit_random.EPSILONS[seed % 4], passes=2)
+                found = used(how, pairs[seed], fits=1, seed=seed)
+            assert found.worst <= 1.0 + audit_random.ALLOWED
+            kinds.append(apart.called)
+    assert sum(kinds) > 2
+
+
+def test_weights_are_none_or_from_unwanted_to_a_thousand():
+    said = [audit_random.workload(audit_random.pair(seed).schema, seed) for seed in range(40)]
+    assert {} in said and {0.0, 1000.0} <= {weight for one in said for weight in one.get("columns", {}).values()}
 
 
 def test_they_are_neighbours_of_every_kind():
