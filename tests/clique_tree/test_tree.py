@@ -12,7 +12,7 @@ from understudy.methods.clique_tree.columns import Columns
 from understudy.methods.clique_tree.descent import Measured, descend, descend_all, forest
 from understudy.methods.clique_tree.forecast import noise_errors, sampling_distance
 from understudy.methods.clique_tree.generator import evenly, search
-from understudy.methods.clique_tree.levels import Layout, coarsen, nested
+from understudy.methods.clique_tree.levels import Layout, coarsen, kept_apart, nested
 from understudy.methods.clique_tree.pairs import ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
 from understudy.methods.clique_tree.shuffle import words
@@ -106,6 +106,13 @@ def test_a_fine_level_lies_within_its_coarse_one():
     found = tree.run([np.log([1.0, 3.0]), np.log([1.0, 1.0, 1.0, 2.0])])
     np.testing.assert_allclose(found.found[1].reshape(2, 2).sum(axis=1), found.found[0])
     assert isinstance(layout.links[0], Link)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_first_value_beside_an_outcome_without_width_is_no_division_by_zero():
+    edges = np.array([0.0, 0.25, 0.25, 0.5, 1.0])
+    node = Node("x", 0, 4, edges=edges, step=0.25, share=np.full(4, 0.25))
+    kept_apart(node, np.array([900.0, 0.0, 50.0, 50.0]), 10.0)
 
 
 @pytest.mark.parametrize("is_ordered", [True, False])

@@ -19,6 +19,7 @@ from understudy.methods.clique_tree.tree import Link
 # The first that was tried. It gains little: NIST Massachusetts at (1, 1e-5), three fits with the same noise, strong associations
 # are off by 0.1115 with it and 0.1135 without, two-way distances by 0.0600 and 0.0602.
 DENSER = 4.0  # times the rows per value beside it
+SMALLEST = np.finfo(float).tiny  # of an outcome's width: a column that was cut twice may end with two equal edges
 LADDER = (4, 8, 16, 32, 64, 128, 256)  # cells of a column at each level; twice as many halve what is lost inside a cell
 
 
@@ -77,7 +78,7 @@ def kept_apart(node: Node, mass: np.ndarray, noise: float) -> np.ndarray:
         return found
     single, width = single_values(node.edges, node.step), np.diff(node.edges)
     for end, beside in ((0, 1), (-1, -2)):
-        usual = mass[beside] * width[end] / width[beside]
+        usual = mass[beside] * width[end] / max(width[beside], SMALLEST)
         found[end] = single[end] and mass[end] > max(noise, DENSER * usual)
     return found
 
