@@ -7,7 +7,7 @@ file, a column of the schema or a position, and never quotes the file's own text
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,11 @@ def csv_header(path: str | os.PathLike[str]) -> list[str]:
     return read_header(path)[0]
 
 
-def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
-    """Refuse what cannot be a header when no schema tells the names; positions only, the line may be a row."""
+def refuse_odd_header(path: str | os.PathLike[str], header: list[str], named: Container[str] = ()) -> None:
+    """Refuse what cannot be a header when no schema tells the names; positions only, the line may be a row.
+
+    A line of which every name that could be a value is `named` by a schema is the header that the schema was written for.
+    """
     hint = "does the file have a header line?"
     for index, field in enumerate(header):
         if not field.strip():
@@ -120,7 +123,7 @@ def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
             first = header.index(field) + 1
             raise UsageError(f"table {str(path)!r}: columns {first} and {index + 1} have the same name; {hint}")
     places = [index for index, field in enumerate(header) if is_value(field)]
-    if not places or counted(header, places):
+    if all(header[place] in named for place in places) or counted(header, places):
         return
     if len(places) == len(header) > 1:
         raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers and dates")
