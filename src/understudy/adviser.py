@@ -271,7 +271,7 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if not useful:
         little = "What they kept on average is" if wide else "That is"
         told += f". {little} too little to be of use: more rows or a larger epsilon would help"
-        told += "" if use == LABEL else "; models of one label may still be served (use label)"
+        told += "" if use == LABEL else "; models of one label may still be served (use label: --for label)"
     return told + "."
 
 

@@ -15,6 +15,7 @@ costs them nothing more (parallel composition); whoever is in both tables pays f
 The holder's account does not know who is in which table, so there the choice adds up with the fits.
 """
 
+import json
 import os
 import re
 import secrets
@@ -42,7 +43,7 @@ from understudy.files import read_json, write_json
 from understudy.methods.registry import METHODS, WEIGHED, check_names
 from understudy.methods.registry import method as method_class
 from understudy.plan import describe_unit
-from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
+from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise, same_table
 from understudy.private.checkpoint import Checkpoint
 from understudy.questions import POINTS, ModelChoice, Step
 from understudy.questions import row_maps as maps
@@ -170,16 +171,17 @@ def compare(
     if real is not None and budget.pure:
         raise UsageError("real: a choice is priced with a delta; give one, e.g. 1e-5, or publish all models")
     check_tables(data, real, schema)
+    folder = Path(out)
+    check_table(folder, data, schema)
     each = candidates(methods, vary or {})
     estimators, together = split(each, schema, budget, weights_of(each, focus=focus, workload=workload))
     named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
-    folder = Path(out)
     record = check_same(folder, named, schema)
     payer = account_of(account)
     entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
     choice = [] if real is None or made_before(folder) else [choice_event(budget)]
     bill = None if payer is None else bill_of(payer, named, schema, folder, choice)
-    begin(folder, record)
+    begin(folder, record, data, schema)
     receipt = None if payer is None or bill is None else charge_fits(payer, bill, named, schema, folder)
     models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
     earlier = made_before(folder)
@@ -268,18 +270,40 @@ def check_same(folder: Path, named: Mapping[str, Estimator], schema: Schema) -> 
     if path.exists():
         if read_json(path) != wanted:
             raise UsageError(
-                f"out: {str(folder)!r} holds another comparison; use the same methods and budget, or another name"
+                f"out: {str(folder)!r} holds another comparison; use the same methods, budget and schema, or another name"
             )
     elif folder.exists() and any(folder.iterdir()):
         raise UsageError(f"out: {str(folder)!r} holds files that are of no comparison; choose another name")
     return wanted
 
 
-def begin(folder: Path, record: dict[str, Any]) -> None:
-    """From here on the folder is this comparison's."""
+def begin(folder: Path, record: dict[str, Any], data: object, schema: Schema) -> None:
+    """From here on the folder is this comparison's, and its models are of this table."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / RECORD).exists():
+        keep_secret(sealed(folder), same_table.seal(data, schema))
         write_json(folder / RECORD, record)
+
+
+def sealed(folder: Path) -> Path:
+    """Where a comparison keeps the seal of its table: beside the folder, never inside, because it was computed from the rows."""
+    return folder.with_name(f"{folder.name}.table.json")
+
+
+def keep_secret(path: Path, found: Mapping[str, Any]) -> None:
+    """A file for its owner alone."""
+    path.unlink(missing_ok=True)  # of a comparison whose folder was deleted
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump({"secret": "computed from the rows: never hand this file on", **found}, file)
+
+
+def check_table(folder: Path, data: object, schema: Schema) -> None:
+    """Models that are kept must be of the table that the others will be fitted to. Without a seal nobody can know."""
+    path = sealed(folder)
+    if (folder / RECORD).exists() and path.is_file() and same_table.differs(data, schema, read_json(path)):
+        raise UsageError(
+            f"out: {str(folder)!r} holds models of another table; go on with the file it was begun with, or choose another name"
+        )
 
 
 @dataclass(frozen=True)

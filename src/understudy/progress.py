@@ -28,23 +28,29 @@ WORDS = {
 
 
 @contextmanager
-def bar(stage: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A plain counter for work of known size; yields a function that advances it."""
+def bar(stage: str, total: int, quiet: bool, *, timed: bool = False) -> Iterator[Callable[[int], None]]:
+    """A plain counter for work of known size; yields a function that advances it. `timed`: plain lines say the time left, too."""
     if quiet:
         yield lambda step: None
     elif not watched():
-        log, done = _Log(), 0
+        log, done, began = _Log(), 0, time.monotonic()
 
         def count(step: int) -> None:
             nonlocal done
             done += step
-            log.line(stage, done, total)
+            log.line(stage, done, total, _left(time.monotonic() - began, done, total) if timed else "")
 
         yield count
     else:
         with _display() as display:
             task = display.add_task(stage, total=total, spent="")
             yield lambda step: display.advance(task, step)
+
+
+def _left(seconds: float, done: int, total: int) -> str:
+    """How long the rest takes if it goes on like this; nothing for a few seconds."""
+    rest = seconds * (total - done) / done if done else 0.0
+    return "" if rest < LOG_SECONDS else f", about {f'{rest / 60:.0f} min' if rest > 90 else f'{rest:.0f} s'} left"
 
 
 class FitProgress:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from dataclasses import replace
 
 import dp_accounting as dpa
 import pytest
@@ -21,6 +22,7 @@ from understudy.accounting import (
     epsilon,
     gaussian,
     holds,
+    label,
     noise_scale,
     verify,
 )
@@ -29,6 +31,7 @@ from understudy.accounting.certificate import NOT_PRIVATE, SEEDED
 from understudy.accounting.events import to_json
 from understudy.accounting.ledger import FORMAT
 from understudy.errors import UsageError
+from understudy.evidence.checklist import sp800_226
 
 VERSIONS = {"understudy": "0.1", "opendp": "0.16"}
 SCHEMA = {"columns": {"age": {"kind": "integer"}, 'a "quoted": name\n': {"kind": "boolean"}}, "rows": 20_190}
@@ -428,3 +431,18 @@ def test_a_mixed_plan_can_be_certified(tmp_path):
     plan = Plan("x", Budget(1.0, 1e-5), "one row", charges)
     write(tmp_path / "model", plan)
     assert holds(verify(tmp_path / "model"))
+
+
+def test_without_classes_every_page_says_number_of_rows_and_older_pages_still_verify(tmp_path, plan):
+    histogram, votes = plan.charges
+    counted = replace(plan, charges=(replace(histogram, detail="number of rows"), votes))
+    write(tmp_path / "model", counted)
+    made = certify(counted)
+    for page in (made.text(), made.registry_yaml(), sp800_226(made.to_dict())):
+        assert "number of rows" in page and "class histogram" not in page
+    assert holds(verify(tmp_path / "model"))
+    page = tmp_path / "model" / "certificate.txt"
+    stored = json.loads((tmp_path / "model" / "certificate.json").read_text())
+    page.write_text(label.page(stored, bare=True))
+    assert "class histogram" in page.read_text() and holds(verify(tmp_path / "model"))
+    assert "class histogram (" in certify(plan).text()

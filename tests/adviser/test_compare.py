@@ -15,7 +15,7 @@ from understudy.candidates import candidates
 from understudy.cli import run as command
 from understudy.cli._output import show
 from understudy.cli.compare import table as shown
-from understudy.compare import CHOICE, CHOICE_LEDGER, RECORD, RESULT, Comparison, Entry, choose, compare, split
+from understudy.compare import CHOICE, CHOICE_LEDGER, RECORD, RESULT, Comparison, Entry, choose, compare, sealed, split
 from understudy.errors import UsageError
 from understudy.files import write_json
 from understudy.methods.registry import method
@@ -75,15 +75,15 @@ def test_models_are_kept_the_choice_is_made_once_and_the_price_is_said(tmp_path)
     assert found.epsilon == pytest.approx(epsilon(charged, 1e-5))
     assert found.choice_epsilon <= 3.0 < found.both_epsilon
     written = (out / "mst" / "weights.safetensors").read_bytes()
-    again = compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
+    again = compare(table(3000), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
     assert again == found
     assert (out / "mst" / "weights.safetensors").read_bytes() == written
     with pytest.raises(UsageError, match="another comparison"):
-        compare(table(10), SCHEMA, methods=METHODS, epsilon=4.0, out=out)
+        compare(table(3000), SCHEMA, methods=METHODS, epsilon=4.0, out=out)
     (out / RESULT).unlink()  # as after a crash between the choice and its result
     assert (out / CHOICE_LEDGER).is_file()
     with pytest.raises(UsageError, match="a second one costs the held-out people as much again"):
-        compare(table(10), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
+        compare(table(3000), SCHEMA, methods=METHODS, epsilon=3.0, out=out, real=table(1500, 2), seed=0)
 
 
 def test_settings_of_one_method_are_chosen_between_and_all_of_them_are_paid_for(tmp_path):
@@ -419,3 +419,21 @@ def test_library_errors_name_arguments(tmp_path):
         with pytest.raises(UsageError) as refused:
             compare(table(10), schema, **{"methods": METHODS, "epsilon": 1.0, "out": tmp_path / "out"} | options)
         assert str(refused.value).startswith(start) and "--" not in str(refused.value)
+
+
+def test_a_comparison_goes_on_with_its_own_table_only(tmp_path):
+    """Models of one table beside models of another would be compared, and the charge would be for people who are not in it."""
+    rows, out = tmp_path / "rows.csv", tmp_path / "out"
+    table(200).to_csv(rows, index=False)
+    first = compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert sealed(out).stat().st_mode & 0o777 == 0o600 and not (out / sealed(out).name).exists()
+    assert compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out) == first
+    shutil.rmtree(out / "independent")
+    table(200, 1).to_csv(rows, index=False)
+    with pytest.raises(UsageError, match="holds models of another table"):
+        compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert not (out / "independent").exists()
+    shutil.rmtree(out)  # begun anew, the folder is of the new table
+    compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    sealed(out).unlink()  # as of comparisons that were made before: nobody can know
+    compare(table(10), SCHEMA, methods=METHODS, epsilon=2.0, out=out)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import typer
 
-from understudy.cli import _output, _recipe
+from understudy.cli import _output, _recipe, run
 from understudy.condition import parse_where
 from understudy.errors import UsageError
 from understudy.schema import Column, Schema
@@ -230,3 +230,25 @@ def test_every_command_has_json():
 def test_a_budget_that_cannot_be_is_refused_by_its_option(tmp_path, budget, named):
     with pytest.raises(UsageError, match=f"^{named}"):
         ask(schema=tmp_path / "s.yaml", **budget)
+
+
+def test_a_fit_warns_of_a_large_delta_before_it_spends(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    schema = Schema(columns=(Column(name="x", kind="integer", lower=0, upper=9),))
+    schema.save(tmp_path / "t.yaml")
+    words = [
+        "fit",
+        str(tmp_path / "t.csv"),
+        "--schema",
+        str(tmp_path / "t.yaml"),
+        "--epsilon",
+        "1",
+        "--method",
+        "independent",
+    ]
+    words += ["--out", str(tmp_path / "m"), "--rows", "500", "--force"]
+    assert run([*words, "--delta", "0.01"]) == 0
+    said = capsys.readouterr().err
+    assert "LARGE DELTA: 0.01 is more than one in 500 rows" in said and said.index("LARGE") < said.index("asking")
+    assert run([*words, "--overwrite"]) == 0
+    assert "LARGE" not in capsys.readouterr().err

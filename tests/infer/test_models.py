@@ -10,6 +10,7 @@ import understudy as us
 from understudy import cli
 from understudy.accounting import holds, verify
 from understudy.artifact import load
+from understudy.cli.answer import figure
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.infer import analyse, answer, difference, mean
@@ -199,7 +200,11 @@ def test_questions_about_missing_values_that_cannot_be_asked_are_refused(gaps, t
 def test_copies_are_counted_while_they_are_made(model):
     steps = []
     draw(model, copies=3, rows=50, seed=0, told=steps.append)
-    assert steps == [1] * 6
+    assert steps[0] == 0 and sum(steps) == 9
+    steps.clear()
+    clique = us.CliqueTree(epsilon=1.0).fit(table(), SCHEMA).fitted
+    draw(clique, copies=5, rows=50, seed=0, told=steps.append)
+    assert steps[0] == 0 and sum(steps) == 15, "few tables of the model itself count as many"
 
 
 def test_an_analysis_says_what_it_rests_on(model):
@@ -348,3 +353,10 @@ def test_a_number_that_shares_its_cell_with_others_is_not_told_by_counts(model):
     mean_age = answer(model, "mean(age) where town = c", copies=4, seed=0).lines[0].combined
     lower, upper = model.schema.column("age").bounds
     assert lower <= mean_age.low <= mean_age.high <= upper
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(30_001.4, "30,001"), (1234.0, "1,234"), (56.618, "56.62"), (-0.04276, "-0.04276"), (0.0, "0")]
+)
+def test_large_numbers_are_said_whole(value, said):
+    assert figure(value) == said

@@ -149,3 +149,21 @@ def test_the_conditions_to_blame_are_named_and_no_others():
     found = parse_boxes("y < 5 and x = b and z > 1 and sick = false", SCHEMA)
     assert "conditions on 'x', 'sick': together they have" in str(to_blame(own, found))
     assert to_blame(own, parse_boxes("x = b and sick = false", SCHEMA)) is None
+
+
+def test_of_alternatives_the_impossible_parts_are_named():
+    own = source()
+    only_a = Step(1, (0,), np.asarray([[1.0, 0.0, 0.0], X[1]]))  # of those who are not sick
+    own.tree = Tree(PRIOR, [only_a, *own.tree.steps[1:]], own.tree.leaves)
+
+    def said(where):
+        return str(to_blame(own, parse_boxes(where, SCHEMA)))
+
+    both = "conditions on 'x', 'sick': together they have probability 0, whatever else is asked for"
+    assert both in said("(y < 5 or z > 1) and x = b and sick = false")
+    assert both in said(["y < 5 or z > 1", "x = b", "sick = false"])
+    assert to_blame(own, parse_boxes("(x = b or x = c) and sick = false", SCHEMA)) is None
+    own.tree.prior = np.asarray([1.0, 0.0])
+    found = said("y > 1 and ((x = b and z < 9) or (sick = true and z < 9))")
+    assert "any part between `or`: conditions on" in found and "have probability 0, and so have those on" in found
+    assert "'y'" not in found and "'z'" not in found

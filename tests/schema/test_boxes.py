@@ -134,8 +134,9 @@ def test_what_allows_everything_is_no_condition_and_one_column_is_one_box():
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("age > 9 or (grade = low and grade = high)", "no row can fulfil the conditions"),
-        (["age = 1 or age = 2", "age = 3"], "no row can fulfil the conditions"),
+        ("age > 9 or (grade = low and grade = high)", "no row can fulfil the conditions on 'age', 'grade': each part"),
+        ("age > 9 or (town = Ulm and grade = low and grade = high)", "the conditions on 'age', 'grade': each part"),
+        (["age = 1 or age = 2", "age = 3"], "no row can fulfil the conditions on 'age': each part"),
         ("(age > 3 or town = Ulm", "opens a parenthesis that is not closed"),
         ("age > 3) or town = Ulm", r"'3\)' is not a number"),
         ("age is missing) or town = Ulm", "stands after 'is missing' of column 'age'"),

@@ -133,3 +133,19 @@ def test_a_public_number_of_rows_that_is_wrong_is_told(rows, words):
     )
     found = check(frame, replace(schema, rows=rows))
     assert [words in line for line in found] == ([True] if words else [])
+
+
+def test_a_table_of_a_header_alone_is_said_to_hold_no_rows(tmp_path):
+    (tmp_path / "t.csv").write_text("age,town,day,low,ill\n")
+    assert check(tmp_path / "t.csv", replace(CHECKED, label="ill")) == ["the table holds no rows, only a header"]
+
+
+def test_a_misspelt_column_and_another_separator_are_told_apart(tmp_path):
+    (tmp_path / "t.csv").write_text("agee,town,day,low,ill\n")
+    with pytest.raises(
+        UsageError, match="column 'age' of the schema is not in the table; column 1 of the table is called nearly so"
+    ):
+        check(tmp_path / "t.csv", CHECKED)
+    (tmp_path / "t.csv").write_text("age#town#day#low#ill\n")
+    with pytest.raises(UsageError, match="has one column only: what separates columns must be a comma"):
+        check(tmp_path / "t.csv", CHECKED)

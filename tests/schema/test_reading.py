@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import UsageError
-from understudy.schema import Codec, Column, Schema, cells, open_table, parquet_rows, vectors
+from understudy.schema import Codec, Column, Schema, cells, csv_rows, open_table, parquet_rows, vectors
 from understudy.schema.codec import Encoded
 from understudy.schema.csv_rows import LONGEST_LINE, fields, parse
 from understudy.schema.reading import BLOCK, Rows, Table
@@ -501,3 +501,17 @@ def test_blocks_are_bounded_and_parts_can_be_read_again(tmp_path):
             assert max(rows.count for rows in found) == 3
             assert np.concatenate([rows.numbers(column) for rows in found]).tolist() == list(range(10))
         assert "private" in repr(found[0])
+
+
+def test_csv_is_parsed_without_threads_of_its_own(monkeypatch):
+    """A command that is refused right after it has read a short file ended in "terminate called" (exit code 134) now and then:
+    Arrow's threads were still starting when the process ended."""
+    asked, read = [], csv_rows.pa_csv.read_csv
+
+    def spied(*args, read_options, **more):
+        asked.append(read_options.use_threads)
+        return read(*args, read_options=read_options, **more)
+
+    monkeypatch.setattr(csv_rows.pa_csv, "read_csv", spied)
+    assert csv_rows.parse(b"1,a\n2,b\n", ",", 2, [1])[0].to_pylist() == ["a", "b"]
+    assert asked == [False]

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.serve.conftest import SCHEMA
+from understudy.errors import UsageError
 from understudy.schema import Schema
 from understudy.schema.text import parse_yaml
 from understudy.serve import describe
@@ -196,3 +197,18 @@ def test_describing_and_planning_say_nothing_about_rows(visitor, folder):
             tuple(visitor.client.get(page, params={"table": TABLE, "method": "independent"}).text for page in PAGES)
         )
     assert len(seen) == 1 and all("choose another" not in text for text in seen.pop())
+
+
+def test_a_header_of_years_is_one_where_the_schema_names_it(folder):
+    """Two years may be a row; a row must not become names, but names that the schema has are public already."""
+    years = folder / "years.csv"
+    years.write_text("2010,2011,name\n1,2,a\n")
+    entry = {"kind": "integer", "lower": 0, "upper": 9}
+    named = {"columns": {"2010": entry, "2011": entry, "name": {"kind": "categorical", "categories": ["a"]}}}
+    assert [field.name for field in describe.fields(named, years)] == ["2010", "2011", "name"]
+    assert describe.judge(named, years).ready
+    sent = {"columns": describe.digest(["2010", "2011", "name"]), "kind-0": "continuous", "kind-1": "integer"}
+    assert describe.merge(named, sent, years)["columns"]["2010"]["kind"] == "continuous"
+    part = {"columns": {name: one for name, one in named["columns"].items() if name != "2011"}}
+    with pytest.raises(UsageError, match="a row must not become the public names"):
+        describe.fields(part, years)

@@ -12,7 +12,7 @@ from typing import Any
 import dp_accounting as dpa
 
 from understudy.accounting.events import flatten
-from understudy.accounting.plan import Plan
+from understudy.accounting.plan import Plan, spoken
 
 _WIDTH = 96
 
@@ -67,8 +67,8 @@ def unprotected(schema: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def page(certificate: Mapping[str, Any]) -> str:
-    """One page of text."""
+def page(certificate: Mapping[str, Any], *, bare: bool = False) -> str:
+    """One page of text; `bare`: purposes as the plan has them, also where its details say them better."""
     claim = certificate["claim"]
     lines: list[str] = ["PRIVACY CERTIFICATE OF A STAND-IN TABLE", "=" * 39, ""]
     if not certificate["valid"]:
@@ -90,7 +90,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     lines += ["", "What an attacker can gain"]
     lines += _gain(certificate["attacker"], certificate["valid"])
     lines += ["", "What the budget was spent on"]
-    lines += _spending(certificate)
+    lines += _spending(certificate, bare)
     lines += ["", "Other releases from the same people"]
     lines += _others(certificate.get("account"))
     lines += ["", "Not protected, because declared public"]
@@ -122,12 +122,13 @@ def _percent(rate: float) -> str:
     return f"{math.ceil(rate * 1000) / 10:.1f} %" if rate < 1 else "100 %"
 
 
-def _spending(certificate: Mapping[str, Any]) -> list[str]:
+def _spending(certificate: Mapping[str, Any], bare: bool) -> list[str]:
     lines = []
     for charge in certificate["charges"]:
         alone = charge["epsilon_alone"]
         price = "no price" if alone is None else f"epsilon {alone:.3g} alone"
-        lines += _wrap(f"{charge['share']:6.1%}  {charge['purpose']} ({price}): {charge['noise']}", "  ", " " * 10)
+        purpose = charge["purpose"] if bare else spoken(charge["purpose"], charge["detail"])
+        lines += _wrap(f"{charge['share']:6.1%}  {purpose} ({price}): {charge['noise']}", "  ", " " * 10)
     total = certificate["epsilon_spent"]
     lines += _wrap("Together " + ("without a price" if total is None else f"epsilon {total:.6g}") + ".")
     if certificate["valid"]:

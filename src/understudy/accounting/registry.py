@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from understudy.accounting.plan import spoken
+
 FILL = "FILL IN"
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 
@@ -19,8 +21,9 @@ SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Fin
 def document(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """The entry as plain objects, without remarks."""
     claim, valid = certificate["claim"], certificate["valid"]
-    mechanisms = "; ".join(f"{charge['purpose']}: {charge['noise']}" for charge in certificate["charges"])
-    details = [f"{charge['share']:.1%} {charge['purpose']}" for charge in certificate["charges"]]
+    charges = [(spoken(charge["purpose"], charge["detail"]), charge) for charge in certificate["charges"]]
+    mechanisms = "; ".join(f"{purpose}: {charge['noise']}" for purpose, charge in charges)
+    details = [f"{charge['share']:.1%} {purpose}" for purpose, charge in charges]
     parts: dict[str, Any] = {
         "basic": {
             "name": FILL,

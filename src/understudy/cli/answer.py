@@ -35,7 +35,7 @@ def answer(
     from understudy.infer.ask import answer as ask
 
     about: About = "table" if table else "population"
-    with options("copies", "level"), bar("making copies", 2 * copies, as_json) as told:
+    with options("copies", "level"), bar("making copies", 3 * copies, as_json, timed=True) as told:
         found = ask(load(model), question, copies=copies, seed=seed, about=about, level=level, told=told)
     show(found.to_dict(), lambda: "\n".join(lines(found)), as_json)
 
@@ -47,7 +47,13 @@ def lines(found: "Answered") -> list[str]:
         combined = one.combined
         name = f"{one.group}: " if one.group else ""
         said.append(
-            f"{name}{combined.estimate:.4g}  ({combined.level:.0%} interval {combined.low:.4g} to {combined.high:.4g}; "
+            f"{name}{figure(combined.estimate)}  ({combined.level:.0%} interval {figure(combined.low)} to "
+            f"{figure(combined.high)}; "
             f"{combined.noise:.0%} of its width is privacy noise)"
         )
     return [*said, *(f"note: {remark}" for remark in found.remarks)]
+
+
+def figure(value: float) -> str:
+    """Four digits, and of large numbers all before the point: a count is not read as 3e+04."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"

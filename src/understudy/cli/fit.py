@@ -95,7 +95,9 @@ def fit(
     writable_folder(target, overwrite or (resume and _is_its_own(target)))
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
+        from understudy.accounting import Budget
         from understudy.artifact import check_replaceable
+        from understudy.plan import delta_notes
         from understudy.schema import Schema
         from understudy.schema.check import remarks
 
@@ -111,6 +113,9 @@ def fit(
         if not quiet:
             for line in remarks(data, loaded):
                 typer.echo(line, err=True)
+            if model.private:
+                for line in delta_notes(Budget(model.epsilon, model.delta), resolved.rows):
+                    typer.echo(line, err=True)
         if model.private and not resume:
             verdict(advice or advise(loaded, resolved, use), force, quiet or as_json)
         try:

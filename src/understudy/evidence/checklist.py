@@ -8,6 +8,7 @@ and what it does not cover; what only the holder knows says FILL IN.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from understudy.accounting.plan import spoken
 from understudy.evidence.risks import percent
 
 FILL = "FILL IN"
@@ -28,7 +29,10 @@ def sp800_226(certificate: Mapping[str, Any]) -> str:
         ),
         "Algorithms": (
             ("Method", certificate["method"]),
-            *((charge["purpose"], f"{charge['noise']} ({charge['share']:.1%} of the loss)") for charge in charges),
+            *(
+                (spoken(charge["purpose"], charge["detail"]), f"{charge['noise']} ({charge['share']:.1%} of the loss)")
+                for charge in charges
+            ),
             ("Composition", "adaptive, all answers on one ledger that refuses what the plan did not announce"),
             ("Post-processing", "everything else: training, sampling, this page"),
         ),

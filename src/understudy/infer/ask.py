@@ -107,13 +107,16 @@ def draw(
 ) -> Drawn:
     """Copies of a stand-in; with `rows` rows each, by default as many as the table has, up to `MOST_ROWS`.
 
-    `told` hears of every copy twice, when it is fitted and when its rows are drawn: some methods take seconds for either.
+    `told` hears of every copy three times, when it is fitted, when its rows are drawn and while it is set beside tables of the
+    model itself: some methods take seconds or, with many columns, a minute for each. The first
+    word, of no steps, is said at once.
     """
     if copies < 2:
         raise UsageError(f"copies={copies} must be at least 2")
     size = min(model.rows, MOST_ROWS) if rows is None else rows
-    source, random = model.redraw_source(), rng(seed)
     step = told or (lambda steps: None)
+    step(0)
+    source, random = model.redraw_source(), rng(seed)
     models, frames = [], []
     for one in source.copies(copies, random):
         models.append(one)
@@ -122,7 +125,7 @@ def draw(
         frames.append(numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema))
         step(1)
     chance = source.chance(size)
-    own = [numbers_alone(frame, model.schema) for frame in own_tables(model, size, copies, chance, random)]
+    own = [numbers_alone(frame, model.schema) for frame in own_tables(model, size, copies, chance, random, step)]
     return Drawn(frames, [one.rows for one in models], source.resolution, chance, own)
 
 

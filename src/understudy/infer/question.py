@@ -229,6 +229,8 @@ def _condition(words: _Words, schema: Schema) -> Condition:
     sign = words.next("a comparison")
     if sign.lower() == "is":
         return _about_gaps(words, schema.column(name))
+    if sign == ")":
+        raise UsageError(f"question: after {name!r} a comparison is missing, e.g. {name} = VALUE or {name} is missing")
     if sign not in OPERATORS:
         raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}, or `is missing`")
     word, column = words.next("a value"), schema.column(name)

@@ -100,10 +100,24 @@ def analyse(
     return {name: replace(widened(one, unseen * spreads[name]), remark=remark) for name, one in found.items()}
 
 
-def own_tables(model: Model, rows: int, copies: int, chance: float, random: np.random.Generator) -> list[pd.DataFrame]:
-    """Tables of the model itself, which show how far its copies are off on average: few where rows are drawn evenly."""
+def own_tables(
+    model: Model,
+    rows: int,
+    copies: int,
+    chance: float,
+    random: np.random.Generator,
+    told: Callable[[int], None] = lambda steps: None,
+) -> list[pd.DataFrame]:
+    """Tables of the model itself, which show how far its copies are off on average: few where rows are drawn evenly.
+
+    `told` hears of as many steps as there are copies, however few tables that are.
+    """
     count = copies if chance > 0.0 else min(copies, EVEN)
-    return [model.sample(rows, seed=int(random.integers(2**31))) for _ in range(count)]
+    found = []
+    for number in range(count):
+        found.append(model.sample(rows, seed=int(random.integers(2**31))))
+        told(copies * (number + 1) // count - copies * number // count)
+    return found
 
 
 def not_known(model: Model, resolution: Any, columns: Sequence[str], rows: pd.DataFrame) -> float:

@@ -7,7 +7,7 @@ conditions a1, a2, ..., is the boxes B and not a1, B and a1 and not a2, ... So a
 one box, and the probability of the expression is the sum of theirs. Boxes that differ in one column only become one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from understudy.errors import UsageError
 from understudy.schema.conditions import Allowed, Named, Where, parse_conditions, texts_of, tokens
@@ -29,8 +29,19 @@ def parse_boxes(where: Where, schema: Named) -> Boxes:
     for parts in read:
         found = both(found, _any(iter(parts)))
     if not found:
-        raise UsageError("where: no row can fulfil the conditions: each part between `or` contradicts itself")
+        names = ", ".join(map(repr, _odd(part for parts in read for part in parts if isinstance(part, Allowed))))
+        raise UsageError(
+            f"where: no row can fulfil the conditions on {names}: each part between `or` contradicts itself"
+        )
     return found
+
+
+def _odd(conditions: Iterable[Allowed]) -> list[str]:
+    """Columns whose conditions may contradict each other: one that nothing fulfils, or several of one column."""
+    found: dict[str, list[Allowed]] = {}
+    for one in conditions:
+        found.setdefault(one.column.name, []).append(one)
+    return [name for name, own in found.items() if len(own) > 1 or own[0].empty]
 
 
 def _any(parts: Iterator[Allowed | str]) -> Boxes:

@@ -178,7 +178,7 @@ def _ordinary(lines: bytes, delimiter: str, count: int, places: list[int]) -> li
     wanted = [names[place] for place in places]
     table = pa_csv.read_csv(
         pa.BufferReader(lines),
-        read_options=pa_csv.ReadOptions(column_names=names, block_size=len(lines) + 1),
+        read_options=pa_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
         parse_options=pa_csv.ParseOptions(
             delimiter=delimiter, quote_char=False, escape_char=False, ignore_empty_lines=False
         ),

@@ -16,7 +16,7 @@ Without `public_data` the text is a function of header, types and arguments: one
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,12 +64,14 @@ def draft(
     kinds: Mapping[str, str] | None = None,
     max_rows: int = 1,
     found: FoundKinds | None = None,
+    named: Container[str] = (),
 ) -> str:
     """The text of a schema file for a table: a CSV or Parquet file, or a pandas, polars or PyArrow frame.
 
-    `kinds` says the kind of columns by name; `max_rows` is the most rows of one `unit`.
+    `kinds` says the kind of columns by name; `max_rows` is the most rows of one `unit`; `named` are names of
+    columns that a schema has made public already, so that a header of years or numbers is known to be one.
     """
-    types = public_types(table)
+    types = public_types(table, named)
     said = dict(kinds or {})
     check_roles(types, label, unit, said)
     if public_data:
@@ -112,11 +114,12 @@ def check_roles(names: Types, label: str | None, unit: str | None, said: Mapping
 # -- names and types -------------------------------------------------------------------------------------------------
 
 
-def public_types(table: object) -> Types:
-    """As `column_types`, where no schema tells the names and they become public: what may be a row is refused as a header."""
+def public_types(table: object, named: Container[str] = ()) -> Types:
+    """As `column_types`, where the names become public: what may be a row is refused as a header, names of a schema (`named`)
+    aside, which are public already."""
     found = column_types(table)
     if isinstance(table, str | os.PathLike) and file_format(table) == "csv":
-        refuse_odd_header(table, csv_header(table))
+        refuse_odd_header(table, csv_header(table), named)
     return found
 
 

@@ -4,10 +4,11 @@ These are facts about the *file* or frame, so whatever is wrong with them is ref
 file, a column of the schema or a position, and never quotes the file's own text: the line taken for a header may be a row.
 """
 
+import difflib
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,11 @@ def csv_header(path: str | os.PathLike[str]) -> list[str]:
     return read_header(path)[0]
 
 
-def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
-    """Refuse what cannot be a header when no schema tells the names; positions only, the line may be a row."""
+def refuse_odd_header(path: str | os.PathLike[str], header: list[str], named: Container[str] = ()) -> None:
+    """Refuse what cannot be a header when no schema tells the names; positions only, the line may be a row.
+
+    A line of which every name that could be a value is `named` by a schema is the header that the schema was written for.
+    """
     hint = "does the file have a header line?"
     for index, field in enumerate(header):
         if not field.strip():
@@ -120,7 +124,7 @@ def refuse_odd_header(path: str | os.PathLike[str], header: list[str]) -> None:
             first = header.index(field) + 1
             raise UsageError(f"table {str(path)!r}: columns {first} and {index + 1} have the same name; {hint}")
     places = [index for index, field in enumerate(header) if is_value(field)]
-    if not places or counted(header, places):
+    if all(header[place] in named for place in places) or counted(header, places):
         return
     if len(places) == len(header) > 1:
         raise UsageError(f"table {str(path)!r} has no header line: its first line holds only numbers and dates")
@@ -167,12 +171,20 @@ def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]
     absent = [name for name in wanted if name not in where]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        hint = "; does the table have a header line?" if len(absent) == len(wanted) else ""
+        hint = "; does the table have a header line?" if len(absent) == len(wanted) else _alike(absent[0], where)
+        if len(where) == 1 < len(wanted):
+            hint = "; the table has one column only: what separates columns must be a comma, a semicolon, a tab or |"
         raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
     for name in wanted:
         if name in twice:
             raise UsageError(f"column {name!r} appears twice in the table; rename one of them")
     return {name: where[name] for name in wanted}
+
+
+def _alike(name: str, where: Mapping[str, int]) -> str:
+    """A hint at the place of the closest name, or nothing: the name itself may be a cell of a table without a header."""
+    close = difflib.get_close_matches(name, where, n=1)
+    return f"; column {where[close[0]] + 1} of the table is called nearly so" if close else ""
 
 
 def check_types(found: pa.Schema, columns: Iterable[Column]) -> None:

@@ -26,7 +26,7 @@ from understudy.errors import UsageError
 from understudy.schema import Schema, draft, import_dictionary
 from understudy.schema.columns import LISTED, NUMERIC
 from understudy.schema.document import OPEN, column_from
-from understudy.schema.draft import public_types
+from understudy.schema.draft import column_types, public_types
 from understudy.schema.facts import check_types, file_format, parquet_schema
 from understudy.schema.text import dump_yaml, flow, parse_yaml, read_document, scalar
 
@@ -123,14 +123,15 @@ def text_of(document: Document, table: Path) -> str:
 
 def fields(document: Document, table: Path) -> list[Field]:
     """Every column of the header, and those of the document that the header lacks."""
-    types, entries = public_types(table), document["columns"]
+    entries = document["columns"]
+    types = public_types(table, entries)
     names = names_of(document, table)
     return [_field(i, name, entries.get(name), types.get(name), name in types) for i, name in enumerate(names)]
 
 
 def names_of(document: Document, table: Path) -> list[str]:
     """The columns in the order of the form, whose fields are numbered: a name may hold anything, an address may not."""
-    types = public_types(table)
+    types = public_types(table, document["columns"])
     return [*types, *(name for name in document["columns"] if name not in types)]
 
 
@@ -194,7 +195,7 @@ def held_out(file: Path, table: Path) -> bool:
     if file == table or ".synthetic." in file.name:
         return False
     try:
-        return set(public_types(table)) <= set(public_types(file))
+        return set(column_types(table)) <= set(column_types(file))
     except UsageError:
         return False
 
@@ -239,10 +240,10 @@ def merge(document: Document, sent: Mapping[str, str], table: Path) -> Document:
         raise UsageError("the columns have changed since the form was opened; load the page again")
     kinds = {name: sent.get(f"kind-{i}", LEFT_OUT) for i, name in enumerate(names)}
     changed = {n: k for n, k in kinds.items() if k and k != document["columns"].get(n, {}).get("kind")}
-    types = public_types(table)
+    types = public_types(table, document["columns"])
     comma = sent.get("decimal", document.get("decimal")) == ","
     said = {name: kind for name, kind in changed.items() if name in types and kind != OPEN}
-    fresh = document_of(draft(table, kinds=said))["columns"] if said else {}
+    fresh = document_of(draft(table, kinds=said, named=document["columns"]))["columns"] if said else {}
     columns: Document = {}
     for i, (name, kind) in enumerate(kinds.items()):
         if kind == LEFT_OUT:
@@ -327,7 +328,7 @@ def _yaml(text: str) -> Any:
 def judge(document: Document, table: Path) -> Judgement:
     """Problems of every column, or of the whole once the columns are in order, from public facts alone."""
     problems: dict[str, str] = {}
-    types = public_types(table)
+    types = public_types(table, document["columns"])
     for name, entry in document["columns"].items():
         if name not in types:
             problems[name] = "is not in the table; leave it out, or mend the name in the table"
