@@ -12,8 +12,9 @@ alike. Counts: `Selection.total`. Products: what their noise moves, and the part
 Products are asked for where that is less than `AHEAD` of the other. All of it is post-processing of what was released.
 """
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from understudy.methods.clique_tree.forecast import noise_errors
 from understudy.methods.clique_tree.levels import Layout
 from understudy.methods.clique_tree.pairs import forecast_loss
 from understudy.methods.clique_tree.scores import COLUMNS, MOST_PRODUCTS, Products, Scored, Scores
-from understudy.methods.clique_tree.select import Pairs
+from understudy.methods.clique_tree.select import Pairs, paired
 from understudy.methods.marginals.junction import Clique, Graph
 from understudy.released import Released
 from understudy.schema import Codec
@@ -90,8 +91,9 @@ class Pair(NamedTuple):
     told: float
 
 
-def pairs_of(columns: Columns, products: Products) -> list[Pair]:
-    """Pairs whose products stand out, the most telling first."""
+def pairs_of(columns: Columns, products: Products, sums: Iterable[Sequence[int]] = ()) -> list[Pair]:
+    """Pairs whose products stand out, the most telling first; with them those of parts of a total that stand out
+    beside it (`Selection.tie`)."""
     scores, each = products.scores, products.scores.each
     found, noise = np.zeros((2, len(scores.owner), len(scores.owner)))
     found[scores.left, scores.right] = shrunk(products)
@@ -105,6 +107,7 @@ def pairs_of(columns: Columns, products: Products) -> list[Pair]:
     wanted = [pair for pair, block in blocks.items() if (np.abs(found[block]) > noise[block]).any()]
     if not wanted:
         return []
+    wanted += [pair for pair in ties([one.number for one in each], wanted, sums) if pair not in wanted]
     shares = [columns.shares(one.number, one.level) for one in each]
     tables = of_largest_entropy(shares, [one.cells for one in each], wanted, [found[blocks[pair]] for pair in wanted])
     made = []
@@ -113,6 +116,17 @@ def pairs_of(columns: Columns, products: Products) -> list[Pair]:
         told = columns.rows * float(rel_entr(table, alone).sum())
         made.append(Pair((each[a].number, each[b].number), columns.rows * table, told))
     return sorted(made, key=lambda one: -one.told)
+
+
+def ties(
+    numbers: Sequence[int], wanted: Sequence[tuple[int, int]], sums: Iterable[Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+    """Any two parts of a total that are both wanted beside it, by their places."""
+    place = {number: at for at, number in enumerate(numbers)}
+    for one in sums:
+        total, *parts = (place[number] for number in one)
+        held = [part for part in sorted(parts) if paired(total, part) in wanted]
+        yield from itertools.combinations(held, 2)
 
 
 def shrunk(products: Products) -> np.ndarray:

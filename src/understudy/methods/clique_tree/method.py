@@ -62,6 +62,7 @@ from understudy.questions import Clique, Counts
 from understudy.recipe import Announced, Curator, Opening, Recipe, check_counts, check_positive
 from understudy.released import Released
 from understudy.schema import Codec, Schema
+from understudy.schema.constraints import Sum
 
 COUNTS = "clique counts"
 MOST_COLUMNS = 128
@@ -205,6 +206,7 @@ class CliqueTree(Estimator):
             if products_pay(columns, pairs, apart.total, noise[COUNTS], scored):
                 return self.by_products(curator, codec, columns, noise, scored)
             selection.run(pairs)
+            selection.tie(pairs.candidates, sums_of(codec.schema, columns))
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, raw = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
@@ -248,7 +250,8 @@ class CliqueTree(Estimator):
         columns, products = ask_products(curator, columns, COUNTS, noise[COUNTS], weights)
         layout = Layout(columns.levels, [(one.number, one.level) for one in products.scores.each])
         alone = by_themselves(columns, layout, products.scores)
-        inside, beside = arranged(layout, pairs_of(columns, products), self.model_cells)
+        pairs = pairs_of(columns, products, sums_of(codec.schema, columns))
+        inside, beside = arranged(layout, pairs, self.model_cells)
         kept = kept_products(codec, columns, layout, products, alone)
         return self.opening_of(codec, columns, layout, [*alone, *inside], beside, kept)._replace(said=BY_PRODUCTS)
 
@@ -303,6 +306,13 @@ def counted(pairs: int, wanted: int, beside: int) -> str:
     more = f", {beside:,} of them beside the tree" if beside else ""
     follow = "; what the others show follows from these" if pairs < wanted else ""
     return f"learned of pairs: {pairs:,} of {wanted:,} were counted{more}{follow}"
+
+
+def sums_of(schema: Schema, columns: Columns) -> list[list[int]]:
+    """The total and the parts of every sum that the schema states, by their numbers."""
+    number = {name: place for place, name in enumerate(columns.names)}
+    stated = [one for one in schema.constraints if isinstance(one, Sum)]
+    return [[number[one.total], *(number[part] for part in one.parts)] for one in stated]
 
 
 def sides_of(layout: Layout) -> list[Side]:

@@ -23,7 +23,9 @@ pair chosen earlier may be taken again at a finer level. Candidates that would t
 counted beside it when no other one is left among the best: rows are fitted to them afterwards (`refine.py`).
 """
 
+import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -150,6 +152,24 @@ class Selection:
             self.connect(found)
             open_to = [one for one in open_to if one.nodes != found.nodes or one.expected.size > found.expected.size]
 
+    def tie(self, candidates: Sequence[Candidate], sums: Iterable[Sequence[int]]) -> None:
+        """Count the parts of a total with each other where they are counted with the total.
+
+        Parts that tell nothing of each other both tell of their sum, and a tree in which they hang on it alone has them rise
+        together. They are counted in cells as fine as those that the coarser one of them has beside the total.
+        """
+        every = {**self.beside, **self.chosen}
+        for total, *parts in sums:
+            level = {part: max(one.levels) for part in parts if (one := every.get(paired(total, part))) is not None}
+            for pair in itertools.combinations(sorted(level), 2):
+                open_to = [one for one in candidates if one.nodes == pair]
+                if pair in every or not open_to:
+                    continue
+                wanted = min(level[part] for part in pair)
+                found = min(open_to, key=lambda one: abs(max(one.levels) - wanted))
+                (self.chosen if self.cells_with(found) <= self.most_cells else self.beside)[pair] = found
+                self.connect(found)
+
     def tables(self) -> list[Chosen]:
         """What to count, with its part of the budget: columns first."""
         items = self.items()
@@ -209,6 +229,11 @@ class Selection:
         for c, d in {**self.chosen, **self.beside}:
             both = np.outer(self.stands_for[c], self.stands_for[d])
             self.explained = np.maximum(self.explained, np.maximum(both, both.T))
+
+
+def paired(a: int, b: int) -> Clique:
+    """The name of a pair."""
+    return min(a, b), max(a, b)
 
 
 def at(tables: np.ndarray, deviations: np.ndarray | float) -> np.ndarray:

@@ -107,7 +107,10 @@ def document(source: Source) -> dict[str, Any] | None:
     if source is None:
         return None
     if isinstance(source, str | os.PathLike):
-        return plain(read_document(source, "workload:"))
+        found = read_document(source, "workload:")
+        if not isinstance(found, Mapping):
+            raise UsageError(f"workload: {str(source)!r} should hold weights, such as `columns: {{age: 2}}`")
+        return plain(found)
     return plain(source)
 
 
