@@ -16,6 +16,7 @@ from understudy.accounting.events import flatten
 from understudy.accounting.ledger import entries_from_dict
 from understudy.errors import UsageError
 from understudy.fit import fit
+from understudy.methods import registry
 from understudy.private import SeededNoise
 from understudy.schema import Column, Schema, check
 
@@ -204,3 +205,10 @@ def test_a_label_alone_is_fitted_or_refused_before_anything_is_charged(method, t
         return
     model = fit(estimator, rows, schema, noise=SeededNoise(1), checkpoint=tmp_path / "c")
     assert set(model.sample(40, seed=0)["y"]) <= {0, 1}
+
+
+def test_a_misspelt_method_is_told_what_was_meant():
+    with pytest.raises(
+        UsageError, match=r"'cliquetree' is unknown; did you mean 'clique-tree'\? All there are: mean-embedding"
+    ):
+        registry.method("cliquetree")

@@ -56,7 +56,9 @@ METHODS = {
 def method(name: str) -> Any:
     """The estimator class called `name`."""
     if name not in METHODS:
-        raise UsageError(f"method: {name!r} is unknown; choose one of {', '.join(METHODS)}")
+        near = get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {near[0]!r}? All there are:" if near else "choose one of"
+        raise UsageError(f"method: {name!r} is unknown; {hint} {', '.join(METHODS)}")
     return resolve(METHODS[name].estimator)
 
 
