@@ -213,8 +213,9 @@ def start(item: Measured, empty: np.ndarray) -> np.ndarray:
 
 def settled(item: Measured, total: float, empty: np.ndarray) -> np.ndarray:
     """Counts of a pair without negative entries and without rows in cells that are believed empty."""
+    never = np.zeros(item.counts.shape, bool) if item.possible is None else item.possible == 0.0
+    none = empty | never
+    kept = ~never if none.all() else ~none  # rows are somewhere, whatever noise makes of so few
     found = np.zeros(item.counts.shape)
-    if item.possible is not None:
-        empty = empty | (item.possible == 0.0)
-    found[~empty] = projected(item.counts[~empty], total)
+    found[kept] = projected(item.counts[kept], total)
     return found
