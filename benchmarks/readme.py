@@ -1,9 +1,9 @@
 """The README's tables of results, written from the results files between two markers.
 
 One row a data set at epsilon 1: real rows, the method of ours with the highest mean, PATE-GAN, and what the paper printed; and
-for the whole of one table one row a method, with the newest code of each. Only full runs count (quick ones have another file
-name), with default options and a valid guarantee, and only what is in the files: no number is typed by hand. Everything else is in
-the files beside them.
+for the whole of one table one row a method, with the newest code of each. Only full runs count (quick ones have another
+file name), with default options and a valid guarantee, and only what is in the files: no number is typed by hand. Everything
+else is in the files beside them.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ WHOLE_METHODS = ("clique-tree", "aim", "mst", "mean-embedding", "dpmm mst", "sma
 AGAIN = "real rows again"  # a bootstrap of the training rows; its label is that of the rows themselves
 WHOLE_FOOTNOTE = (
     "The whole of Adult at (1, 1e-5), means over fits: distance of pairs and of triples of columns, error of associations,\n"
-    "AUROC of telling rows from real ones (0.5: cannot), rows with a pair of values that no real row has,\n"
-    "AUROC of boosting for the\n"
-    "label. Methods with a space in their names are other packages' ([Clique tree](docs/clique-tree.md#measured))."
+    "AUROC of telling rows from real ones (0.5: cannot), rows with a pair of values that no real row has, AUROC of boosting\n"
+    "for the label. Names with a space are other packages' methods ([Clique tree](docs/clique-tree.md#measured))."
 )
 
 
