@@ -4,7 +4,7 @@
     one-way marginals     noisy counts of every column's outcomes
     pair distances        L1 distances of all columns and pairs from what is known of them, in one noisy vector
     pair levels           what coarser cells would lose of the farthest pairs, in another
-    clique counts         noisy counts of every column and of the chosen pairs, all in one answer
+    clique counts         noisy counts of every column, of the chosen pairs, and of triples (`triples.py`), all in one answer
 
 After SWIFT (google/dpsynth): choose once, count once, fit for long. The workload is every pair of columns; pairs with the
 label, or with the column that `focus` names, count more, and `workload` says what others count (`workload.py`). What is chosen
@@ -54,6 +54,7 @@ from understudy.methods.clique_tree.scores import ask_products
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
 from understudy.methods.clique_tree.targets import targets_of
 from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.methods.clique_tree.triples import count_triples
 from understudy.methods.clique_tree.workload import Source, Workload, document
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.mean_embedding.method import MeanEmbedding
@@ -145,7 +146,10 @@ class CliqueTree(Estimator):
             releases.append(Announced(DISTANCES, self.distances_share, dpa.GaussianDpEvent, detail=detail))
             detail = "what coarser cells of the farthest pairs lose"
             releases.append(Announced(LEVELS, self.levels_share, dpa.GaussianDpEvent, detail=detail))
-        return [*releases, Announced(COUNTS, self.counts_share, dpa.GaussianDpEvent, detail="columns and chosen pairs")]
+        return [
+            *releases,
+            Announced(COUNTS, self.counts_share, dpa.GaussianDpEvent, detail="columns, chosen pairs and triples"),
+        ]
 
     def advice(
         self, schema: Schema, settings: dict[str, Any], noise: Mapping[str, float], rows: int | None
@@ -207,6 +211,7 @@ class CliqueTree(Estimator):
                 return self.by_products(curator, codec, columns, noise, scored)
             selection.run(pairs)
             selection.tie(pairs.candidates, sums_of(codec.schema, columns))
+            count_triples(selection, columns, weights)
         chosen = selection.tables()
         layout = Layout(columns.levels, used(columns, chosen))
         columns, measured, raw = ask_counts(curator, columns, layout, chosen, noise[COUNTS], max_rows)
@@ -214,8 +219,9 @@ class CliqueTree(Estimator):
         inside, beside = (
             [m for m, one in zip(measured, chosen, strict=True) if one.beside is b] for b in (False, True)
         )
-        tables = {tuple(number for number, _ in one.keys) for one in chosen if len(one.keys) > 1}  # some at two levels
-        said = counted(len(tables), len(weights), len(beside))
+        tables = {tuple(number for number, _ in one.keys) for one in chosen}  # some pairs at two levels
+        several = [sum(len(nodes) == k for nodes in tables) for k in (2, 3)]
+        said = counted(several[0], several[1], len(weights), len(beside))
         return self.opening_of(codec, columns, layout, inside, beside, kept)._replace(said=said)
 
     def ask_columns(self, curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan) -> Columns:
@@ -299,13 +305,14 @@ class CliqueTree(Estimator):
         }
 
 
-def counted(pairs: int, wanted: int, beside: int) -> str:
+def counted(pairs: int, triples: int, wanted: int, beside: int) -> str:
     """Which way was taken, for people, where it is that of counts."""
     if not wanted:
         return "learned of pairs: nothing, as there is none that is wanted"
     more = f", {beside:,} of them beside the tree" if beside else ""
     follow = "; what the others show follows from these" if pairs < wanted else ""
-    return f"learned of pairs: {pairs:,} of {wanted:,} were counted{more}{follow}"
+    three = f", and {triples:,} sets of three columns at once" if triples else ""
+    return f"learned of pairs: {pairs:,} of {wanted:,} were counted{more}{follow}{three}"
 
 
 def sums_of(schema: Schema, columns: Columns) -> list[list[int]]:

@@ -25,7 +25,7 @@ counted beside it when no other one is left among the best: rows are fitted to t
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,12 +50,12 @@ LOOK = 12  # candidates whose effect on the tree is looked at in each step
 
 
 class Candidate(NamedTuple):
-    """A column, or a pair of columns, at a level."""
+    """A column, a pair of columns at a level, or three columns at a level each."""
 
     nodes: Clique
     levels: tuple[int, ...]
     expected: np.ndarray  # counts if columns were independent
-    lost: float  # of the pair's distance from there, inside its cells
+    lost: float  # of its distance from there, inside its cells
     weight: float
 
     @property
@@ -124,9 +124,9 @@ class Selection:
         """All that is to be counted."""
         return [*self.base, *self.chosen.values(), *self.beside.values()]
 
-    def residual(self, pair: Clique) -> float:
-        """What is wrong with a pair that is not counted."""
-        return self.distances[pair] * (1.0 - float(self.explained[pair]))
+    def residual(self, nodes: Clique) -> float:
+        """What is wrong with a pair or a triple that is not counted. What pairs explain is not in a triple's distance."""
+        return self.distances[nodes] * (1.0 - float(self.explained[nodes]) if len(nodes) == 2 else 1.0)
 
     def run(self, pairs: Pairs) -> None:
         """Choose, one candidate after the other."""
@@ -169,6 +169,25 @@ class Selection:
                 found = min(open_to, key=lambda one: abs(max(one.levels) - wanted))
                 (self.chosen if self.cells_with(found) <= self.most_cells else self.beside)[pair] = found
                 self.connect(found)
+
+    def held(self, count: int) -> set[tuple[tuple[int, int], ...]]:
+        """So many columns and levels, any of which some clique of the tree holds together."""
+        layout, graph = self.tree()
+        scopes = (sorted(scope) for scope in graph.scope.values())
+        return {
+            tuple(layout.keys[n] for n in some) for scope in scopes for some in itertools.combinations(scope, count)
+        }
+
+    def add(self, candidates: Sequence[Candidate], distances: Mapping[Clique, float]) -> None:
+        """Count those of some candidates that pay; the tree holds all of them, at these distances if they are not counted."""
+        self.distances, open_to = {**self.distances, **distances}, list(candidates)
+        while open_to:
+            gains = self.gains(open_to)
+            found = open_to[int(np.argmax(gains))]
+            if gains.max() <= 0.0:
+                break
+            self.chosen[found.nodes] = found
+            open_to = [one for one in open_to if one.nodes != found.nodes or one.expected.size > found.expected.size]
 
     def tables(self) -> list[Chosen]:
         """What to count, with its part of the budget: columns first."""
@@ -214,10 +233,14 @@ class Selection:
 
     def cells_with(self, *more: Candidate) -> int:
         """Cells of the model if these were counted, too."""
+        return self.tree(*more)[1].cells
+
+    def tree(self, *more: Candidate) -> tuple[Layout, Graph]:
+        """The model's nodes and cliques, if these were counted, too."""
         every = {**self.chosen, **{one.nodes: one for one in more}}.values()
         layout = Layout(self.levels, (key for item in every for key in item.keys))
         cliques = [tuple(layout.number[key] for key in item.keys) for item in every]
-        return Graph(layout.sizes, [*cliques, *(link.nodes for link in layout.links)]).cells
+        return layout, Graph(layout.sizes, [*cliques, *(link.nodes for link in layout.links)])
 
     def connect(self, one: Candidate) -> None:
         """What the counted pairs explain of all others, now that this one is among them."""

@@ -10,6 +10,8 @@ other nearly all weight lies at 0 and at few large ratios, so that cells are emp
 themselves; where columns hardly depend on each other all weight lies about 1, and none is. Post-processing of released counts.
 """
 
+import functools
+
 import numpy as np
 
 # Set on Adult and NIST Massachusetts at (1, 1e-5): of 0.03 and 0.1 for the ratio the second empties more of the truly empty
@@ -26,8 +28,10 @@ def believed_empty(counts: np.ndarray, deviation: float) -> np.ndarray:
     positive = np.maximum(counts - deviation, 0.0)
     if positive.sum() <= 0.0:
         return np.zeros(counts.shape, bool)
-    margins = [np.maximum(counts.sum(axis=1 - axis), 0.0) for axis in range(2)]
-    expected = np.outer(*margins) / max(float(margins[0].sum()), 1.0)
+    axes = range(counts.ndim)
+    margins = [np.maximum(counts.sum(axis=tuple(other for other in axes if other != axis)), 0.0) for axis in axes]
+    rows = max(float(margins[0].sum()), 1.0)
+    expected = rows * functools.reduce(np.multiply.outer, [one / rows for one in margins])
     off = (counts.ravel()[:, None] - expected.ravel()[:, None] * RATIOS) / deviation
     likelihood = np.exp(-0.5 * np.minimum(off**2 - (off**2).min(axis=1, keepdims=True), 1400.0))
     weight = np.full(len(RATIOS), 1.0 / len(RATIOS))
