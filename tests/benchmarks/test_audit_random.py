@@ -10,6 +10,7 @@ import understudy as us
 from benchmarks import audit_random
 from understudy.audit.used import used
 from understudy.methods.clique_tree import few_rows, gaps
+from understudy.methods.clique_tree.select import Selection
 
 from ..audit.mutants import OneMarginalForAll, QuietSelection
 
@@ -34,6 +35,21 @@ def test_rows_that_miss_much_are_asked_for_apart():
             assert found.worst <= 1.0 + audit_random.ALLOWED
             kinds.append(apart.called)
     assert sum(kinds) > 2
+
+
+def test_three_columns_at_once_are_among_what_is_counted():
+    """With much budget, for rows and persons, with a label and without, and with a workload."""
+    kinds = set()
+    for seed in (3, 15, 31, 43):
+        own = audit_random.pair(seed)
+        estimator = audit_random.estimator_of("clique-tree", own.schema, 1000.0, seed)
+        with mock.patch.object(Selection, "tables", autospec=True, side_effect=Selection.tables) as tables:
+            assert used(estimator, own, fits=1, seed=seed).worst <= 1.0 + audit_random.ALLOWED
+        (selection,) = (one.args[0] for one in tables.call_args_list)
+        assert any(len(nodes) == 3 for nodes in selection.chosen)
+        kinds |= {("unit", own.schema.unit), ("label", own.schema.label)}
+        kinds.add(("workload", bool(audit_random.workload(own.schema, seed))))
+    assert len(kinds) == 6
 
 
 def test_weights_are_none_or_from_unwanted_to_a_thousand():

@@ -21,11 +21,15 @@ from understudy.schema import Column, Schema
 from ..fit import test_neighbours as files
 
 whole = import_module("understudy.fit")  # the package has a function of this name
-WAYS = {  # rows that are enough, whether products pay, and what is said then
-    "class means": (1e9, False, "what is missing together"),
-    "counts": (0.0, False, "were counted"),
-    "products": (0.0, True, "one number for each"),
+WAYS = {  # epsilon, rows that are enough, whether products pay, and what is said then
+    "class means": (20.0, 1e9, False, "what is missing together"),
+    "counts": (20.0, 0.0, False, "were counted"),
+    "three columns": (1000.0, 0.0, False, "sets of three columns at once"),
+    "products": (20.0, 0.0, True, "one number for each"),
 }
+WORKLOADS = {
+    20.0: {"columns": {"n": 0, "o": 1000}}
+}  # with more budget every pair counts: a tree that holds three columns
 SCHEMAS = {person: files.schema_of(files.CSV, person) for person in (False, True)}
 
 
@@ -51,7 +55,7 @@ def two_files(tmp_path, kind: str, person: bool):
     return paths
 
 
-def left(path, schema: Schema, said, folder) -> tuple[list, dict[str, bytes], us.Model]:
+def left(path, schema: Schema, said, folder, epsilon: float) -> tuple[list, dict[str, bytes], us.Model]:
     """What was heard, the files of the model, and the model. `said`: answers to hear instead of the table's own."""
     curators, curator = [], whole.Curator
 
@@ -59,14 +63,14 @@ def left(path, schema: Schema, said, folder) -> tuple[list, dict[str, bytes], us
         curators.append(curator(*given, transcript=transcript if said is None else said, **options))
         return curators[-1]
 
-    how = us.CliqueTree(epsilon=20.0, passes=3, workload={"columns": {"n": 0, "o": 1000}})
+    how = us.CliqueTree(epsilon=epsilon, passes=3, workload=WORKLOADS.get(epsilon))
     with mock.patch.object(whole, "Curator", made):
         model = whole.fit(how, path, schema, noise=SeededNoise(1), out=folder)
     return curators[0].transcript, {file.name: file.read_bytes() for file in folder.rglob("*")}, model
 
 
 def both(tmp_path, kind: str, person: bool, way: str):
-    few, pays, words = WAYS[way]
+    epsilon, few, pays, words = WAYS[way]
     paths, schema = two_files(tmp_path, kind, person), estimated(SCHEMAS[person])
     with (
         mock.patch.object(own, "enough_rows", lambda *_: few),
@@ -74,8 +78,8 @@ def both(tmp_path, kind: str, person: bool, way: str):
         mock.patch.object(few_rows, "STANDS_OUT", -np.inf),
         mock.patch.object(generator, "LEAST", 1),
     ):
-        heard, first, one = left(paths[0], schema, None, tmp_path / "first")
-        again, second, other = left(paths[1], schema, heard, tmp_path / "second")
+        heard, first, one = left(paths[0], schema, None, tmp_path / "first", epsilon)
+        again, second, other = left(paths[1], schema, heard, tmp_path / "second", epsilon)
         assert again == heard and "weights.safetensors" in first
         assert one.remarks == other.remarks and words in one.remarks[-1]
         assert one.sample(200, seed=5).equals(other.sample(200, seed=5))
