@@ -147,5 +147,5 @@ def test_a_misspelt_column_and_another_separator_are_told_apart(tmp_path):
     ):
         check(tmp_path / "t.csv", CHECKED)
     (tmp_path / "t.csv").write_text("age#town#day#low#ill\n")
-    with pytest.raises(UsageError, match="has one column only: what separates columns must be a comma"):
+    with pytest.raises(UsageError, match="has one column only: is there a header line, and a comma, a semicolon"):
         check(tmp_path / "t.csv", CHECKED)

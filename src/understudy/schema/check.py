@@ -52,7 +52,7 @@ def check(table: Any, schema: Schema, *, strict: bool = False) -> list[str]:
             seen |= set(rows.positions(label).tolist())
         for column in schema.columns:
             found[column.name] |= dict.fromkeys(_contents(rows, column, schema))
-    if not count and not strict:
+    if not count and isinstance(table, str | os.PathLike):
         return [*problems, "the table holds no rows, only a header"]
     if schema.rows is not None and not strict and abs(count - schema.rows) > ROUNDED * schema.rows:
         few = "fewer" if count < schema.rows else "more"

@@ -173,7 +173,7 @@ def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         hint = "; does the table have a header line?" if len(absent) == len(wanted) else _alike(absent[0], where)
         if len(where) == 1 < len(wanted):
-            hint = "; the table has one column only: what separates columns must be a comma, a semicolon, a tab or |"
+            hint = "; it has one column only: is there a header line, and a comma, a semicolon, a tab or | between columns?"
         raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
     for name in wanted:
         if name in twice:
