@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from understudy.adviser import recommend
-from understudy.experience import (
+from understudy.adviser.advice import recommend
+from understudy.adviser.experience import (
     EVERYTHING,
     MEASURE_MARGINS,
     NEAR_ENOUGH,

@@ -301,7 +301,9 @@ def papers_page(
 @app.command("adviser")
 def adviser(
     results: Annotated[Path, typer.Option("--results", help="Folder with the results files.")] = RESULTS,
-    out: Annotated[Path, typer.Option("--out", help="The adviser's file.")] = Path("src/understudy/adviser.json"),
+    out: Annotated[Path, typer.Option("--out", help="The adviser's file.")] = Path(
+        "src/understudy/adviser/experience.json"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Write what the adviser knows (`plan`, `--method auto`) from the results files."""

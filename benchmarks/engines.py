@@ -62,7 +62,7 @@ def work(task: str, engine: Any, given: dict[str, Any]) -> tuple[Callable[[], st
     from understudy.audit.run import run_audit
     from understudy.fit import fit
     from understudy.private import SeededNoise
-    from understudy.sampling import write_rows
+    from understudy.sampling.to_files import write_rows
 
     rows, out = given["rows"], given["out"]
     if task == "audit":

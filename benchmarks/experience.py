@@ -22,9 +22,9 @@ from benchmarks import store
 from benchmarks.cells import REAL
 from benchmarks.registry import DATASETS, protected, schema_path
 from benchmarks.small_tables import RESULTS as SMALL
-from understudy.adviser import facts_of
+from understudy.adviser.advice import facts_of
+from understudy.adviser.experience import MEASURES, Experience, Facts, whole_kept
 from understudy.errors import UsageError
-from understudy.experience import MEASURES, Experience, Facts, whole_kept
 from understudy.files import write_atomically
 from understudy.methods.registry import METHODS
 from understudy.schema import Schema

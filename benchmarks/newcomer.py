@@ -106,7 +106,7 @@ def make(out: Path, rows: int = ROWS, seed: int = 0) -> None:
 
 def walk(out: Path, epsilon: float, method: str, schemas: list[str], seed: int) -> list[dict[str, Any]]:
     """Plan, fit, sample and score, as README has it; one line per schema."""
-    from understudy.adviser import advise
+    from understudy.adviser.advice import advise
     from understudy.cli import run
     from understudy.schema import Schema
 

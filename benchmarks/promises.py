@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import newcomer
-from understudy.adviser import advise, promised
+from understudy.adviser.advice import advise, promised
+from understudy.adviser.experience import EVERYTHING, whole_kept
 from understudy.easy import fit
 from understudy.evaluate import whole_table
-from understudy.experience import EVERYTHING, whole_kept
 from understudy.schema import Schema
 
 LABEL = "readmitted"

@@ -27,7 +27,7 @@ import pandas as pd
 
 from benchmarks import store
 from benchmarks.fingerprint import fingerprint
-from understudy.adviser import facts_of
+from understudy.adviser.advice import facts_of
 from understudy.errors import UsageError
 from understudy.evaluate.whole import whole_table
 from understudy.methods.registry import method

@@ -26,7 +26,7 @@ _SURFACE = {
     "Certificate": "understudy.accounting",
     "Account": "understudy.account",
     "METHODS": "understudy.methods.registry",
-    "advise": "understudy.adviser",
+    "advise": "understudy.adviser.advice",
     "draft": "understudy.schema",
     "fit": "understudy.easy",
     "MeanEmbedding": "understudy.methods.mean_embedding",

@@ -34,10 +34,7 @@ from safetensors.numpy import load_file, save
 from understudy import estimates
 from understudy.accounting import Certificate, Plan, build_certificate
 from understudy.accounting.certificate import GUARANTEE, verify
-from understudy.condition import Boxes, Where, on_label_only, parse_boxes, parse_where
-from understudy.constrained import Keeper
 from understudy.conversation import Generator
-from understudy.drawing import Source
 from understudy.errors import UsageError
 from understudy.files import read_json, write_atomically, write_json
 from understudy.lazy import resolve
@@ -45,7 +42,10 @@ from understudy.measure.marginals import Marginals
 from understudy.methods.registry import METHODS, method
 from understudy.methods.registry import generator as generator_of
 from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_json
-from understudy.ruled_out import to_blame
+from understudy.sampling.condition import Boxes, Where, on_label_only, parse_boxes, parse_where
+from understudy.sampling.constrained import Keeper
+from understudy.sampling.drawing import Source
+from understudy.sampling.ruled_out import to_blame
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.schema.given import given_rows

@@ -33,12 +33,12 @@ from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting import epsilon as price
 from understudy.accounting.book import Posting
-from understudy.adviser import advise
+from understudy.adviser.advice import advise
+from understudy.adviser.experience import LABEL
 from understudy.artifact import Model, codec_of, load
 from understudy.candidates import Candidate, candidates
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.experience import LABEL
 from understudy.files import read_json, write_json
 from understudy.methods.registry import METHODS, WEIGHED, check_names
 from understudy.methods.registry import method as method_class

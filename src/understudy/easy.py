@@ -4,8 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from understudy import adviser
 from understudy.account import Payer
+from understudy.adviser import advice as adviser
 from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.methods.registry import WEIGHTS, check_names

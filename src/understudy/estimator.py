@@ -14,13 +14,13 @@ import pandas as pd
 from understudy.account import Payer
 from understudy.accounting import Certificate, Plan
 from understudy.artifact import Model
-from understudy.condition import Where
 from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.fit import fit
 from understudy.plan import make_plan
 from understudy.progress import FitProgress, watched
 from understudy.recipe import Recipe
+from understudy.sampling.condition import Where
 from understudy.schema import Schema
 
 

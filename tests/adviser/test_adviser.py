@@ -8,9 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from benchmarks.experience import collect, write
-from understudy.adviser import WHOLE_TABLE, advise, facts_of, promised, recommend
-from understudy.errors import UsageError
-from understudy.experience import (
+from understudy.adviser.advice import WHOLE_TABLE, advise, facts_of, promised, recommend
+from understudy.adviser.experience import (
     EVERYTHING,
     LABEL,
     MEASURE_MARGINS,
@@ -22,6 +21,7 @@ from understudy.experience import (
     shipped,
     whole_kept,
 )
+from understudy.errors import UsageError
 from understudy.methods.registry import METHODS
 from understudy.schema import Column, Schema
 

@@ -330,7 +330,7 @@ def test_who_names_a_method_is_not_advised(folder, capsys, tmp_path, monkeypatch
     def asked(*_, **__):
         raise AssertionError("the adviser was asked")
 
-    monkeypatch.setattr("understudy.adviser.advise", asked)
+    monkeypatch.setattr("understudy.adviser.advice.advise", asked)
     named = ("--epsilon", "1", "--method", "independent")
     code, out, _ = command(capsys, "plan", folder / "rows.yaml", *named, "--rows", "40")
     assert code == 0 and "Which method?" not in out

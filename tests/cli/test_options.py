@@ -5,8 +5,8 @@ import pytest
 import typer
 
 from understudy.cli import _output, _recipe, run
-from understudy.condition import parse_where
 from understudy.errors import UsageError
+from understudy.sampling.condition import parse_where
 from understudy.schema import Column, Schema
 
 

@@ -14,7 +14,6 @@ from tests.conformance.tables import GENERATORS, mixed_schema, mixed_table, quic
 from tests.engine import work
 from tests.fit import test_partitions
 from tests.private import test_stripes, test_unit_stripes
-from understudy import sampling
 from understudy.accounting.ledger import charges_in
 from understudy.artifact import Model, load
 from understudy.audit.run import run_audit
@@ -26,6 +25,7 @@ from understudy.methods.gradients import method as gradients
 from understudy.private import SeededNoise, stripes, table, units
 from understudy.private.sharded import Keepers
 from understudy.private.unit_stripes import Owners
+from understudy.sampling import to_files
 
 ROWS = 400
 QUICK = ("independent", "mst", "mean-embedding")
@@ -196,14 +196,14 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows"])
 def test_samples_are_the_same_on_every_engine(name, model, engines, tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "BATCH", 100)
-    monkeypatch.setattr(sampling, "PART", 3)
+    monkeypatch.setattr(to_files, "BATCH", 100)
+    monkeypatch.setattr(to_files, "PART", 3)
     written, told = {}, []
     for kind, engine in engines.items():
         out = tmp_path / kind / name
         out.parent.mkdir()
         saved = {"folder": model} if kind == "processes" else {}  # loaded by workers, or sent to them
-        sampling.write_rows(load(model), out, 1250, seed=5, engine=engine, told=told.append, **saved)
+        to_files.write_rows(load(model), out, 1250, seed=5, engine=engine, told=told.append, **saved)
         files = sorted(out.iterdir()) if out.is_dir() else [out]
         written[kind] = [(file.name, file.read_bytes()) for file in files]
     assert sum(told) == 3 * 1250 and len(written["inline"]) == (5 if name == "rows" else 1)
@@ -215,16 +215,16 @@ def test_samples_are_the_same_on_every_engine(name, model, engines, tmp_path, mo
 
 def test_a_block_that_depends_on_those_before_it_is_caught(model, tmp_path, monkeypatch):
     """Mutant: every call draws with the keys of the first blocks, whichever blocks were asked for."""
-    monkeypatch.setattr(sampling, "BATCH", 100)
-    monkeypatch.setattr(sampling, "PART", 3)
+    monkeypatch.setattr(to_files, "BATCH", 100)
+    monkeypatch.setattr(to_files, "PART", 3)
     right = Model.sample_arrow
-    sampling.write_rows(load(model), tmp_path / "right", 1000, seed=5, engine="inline")
+    to_files.write_rows(load(model), tmp_path / "right", 1000, seed=5, engine="inline")
 
     def wrong(self, *how, blocks, **more):
         return right(self, *how, blocks=slice(0, len(range(10)[blocks])), **more)
 
     monkeypatch.setattr(Model, "sample_arrow", wrong)
-    sampling.write_rows(load(model), tmp_path / "wrong", 1000, seed=5, engine="inline")
+    to_files.write_rows(load(model), tmp_path / "wrong", 1000, seed=5, engine="inline")
     parts = [sorted((tmp_path / name).iterdir()) for name in ("right", "wrong")]
     assert [a.read_bytes() == b.read_bytes() for a, b in zip(*parts, strict=True)] == [True, False, False, False]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.even import even_classes
+from understudy.sampling.even import even_classes
 
 
 @pytest.mark.parametrize("weights", [[0.3, 0.7, 0.0], [0.0, 1.0, 0.0], [1e-7, 0.5, 0.5 - 1e-7]])

@@ -10,7 +10,7 @@ from scipy import stats
 from understudy.errors import UsageError
 from understudy.methods.marginals.conditioned import Conditioned
 from understudy.methods.marginals.conditioning import Leaf, Step, Tree
-from understudy.ruled_out import to_blame
+from understudy.sampling.ruled_out import to_blame
 from understudy.schema import Codec, Column, Schema
 from understudy.schema.boxes import parse_boxes
 

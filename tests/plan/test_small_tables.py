@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 from understudy import estimates
 from understudy.accounting import Certificate
-from understudy.adviser import advise
+from understudy.adviser.advice import advise
 from understudy.methods.mean_embedding import MeanEmbedding
 from understudy.questions.bounds import NUMBERS, WHOLE, YEARS, covering
 from understudy.released import Released

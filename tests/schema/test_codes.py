@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.constrained import Keeper
 from understudy.errors import UsageError
 from understudy.evaluate.features import fit as fit_features
 from understudy.evaluate.metrics import violations
@@ -25,6 +24,7 @@ from understudy.private.mapping import Block, apply
 from understudy.private.noise import SeededNoise
 from understudy.published.measures import condition, public_cells
 from understudy.published.run import carry
+from understudy.sampling.constrained import Keeper
 from understudy.schema import Codec, Column, Schema, check, open_table, read_table
 from understudy.schema.boxes import parse_boxes
 from understudy.schema.values import numbers_of

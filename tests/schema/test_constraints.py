@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.constrained import Keeper
 from understudy.errors import UsageError
+from understudy.sampling.constrained import Keeper
 from understudy.schema import Codec, Schema, check
 from understudy.schema.boxes import parse_boxes
 

@@ -29,7 +29,6 @@ from understudy.accounting import Ledger, Plan
 from understudy.artifact import EVERY, codec_of, shares
 from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
-from understudy.drawing import Source, draw
 from understudy.estimator import Estimator
 from understudy.fit import History, as_arrays, first_state, fit, open_conversation, public_key, talk
 from understudy.measure.marginals import Marginals
@@ -39,6 +38,7 @@ from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
 from understudy.questions import Question
 from understudy.recipe import Opening
+from understudy.sampling.drawing import Source, draw
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
 from understudy.seeds import folded, sequence

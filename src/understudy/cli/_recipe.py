@@ -12,7 +12,7 @@ from understudy.cli._output import need, number, options, read_config, settings
 from understudy.errors import UsageError
 
 if TYPE_CHECKING:
-    from understudy.adviser import Advice
+    from understudy.adviser.advice import Advice
     from understudy.estimator import Estimator
     from understudy.schema import Schema
 
@@ -166,7 +166,7 @@ def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple
 
     Who names a method is not advised: the request is as it was, and the advice None.
     """
-    from understudy import adviser
+    from understudy.adviser import advice as adviser
     from understudy.methods.registry import WEIGHTS
 
     if wanted.method != adviser.AUTO:

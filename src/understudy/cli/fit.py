@@ -33,7 +33,7 @@ from understudy.people import People
 from understudy.progress import FitProgress
 
 if TYPE_CHECKING:
-    from understudy.adviser import Advice
+    from understudy.adviser.advice import Advice
     from understudy.estimator import Estimator
     from understudy.schema import Schema
 
@@ -154,7 +154,7 @@ def beside(data: Path) -> Path:
 
 def advise(schema: "Schema", wanted: Request, use: str) -> "Advice":
     """What to expect of a method that was named."""
-    from understudy import adviser
+    from understudy.adviser import advice as adviser
 
     return adviser.advise(
         schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, method=wanted.method, use=use

@@ -29,7 +29,7 @@ from understudy.cli._recipe import (
 
 if TYPE_CHECKING:
     from understudy.accounting.plan import Plan
-    from understudy.adviser import Advice
+    from understudy.adviser.advice import Advice
 
 app = typer.Typer()
 

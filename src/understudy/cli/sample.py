@@ -75,7 +75,8 @@ def sample(
         )
 
     import understudy as us
-    from understudy import manifest, sampling
+    from understudy import manifest
+    from understudy.sampling import to_files
 
     loaded = us.load(model)
     with options("where"):  # refused before the file is opened
@@ -115,7 +116,7 @@ def sample(
             )
         return
     with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine", "where"):
-        sampling.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
+        to_files.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
     asked = where or []
     manifest.write(out, model, count, " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked]))
     seconds = time.perf_counter() - started

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.condition import Where, parse_where
 from understudy.errors import UsageError
 from understudy.evaluate.result import Images, Summary
 from understudy.evaluate.settings import Target
 from understudy.evaluate.table import Table, evaluated, is_discrete
+from understudy.sampling.condition import Where, parse_where
 from understudy.schema import Schema
 
 if TYPE_CHECKING:

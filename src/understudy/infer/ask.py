@@ -22,7 +22,7 @@ small group towards everybody else, and in copies once more: that is taken off a
 share of one value the interval is widened by what the model's rows differ from the released count, which is noisy and
 not drawn anywhere, where that is below four deviations of its noise.
 
-**Shares of the label.** Every method draws classes in exact shares (`understudy.even`), so that none of their sampling variance
+**Shares of the label.** Every method draws classes in exact shares (`sampling/even.py`), so that none of their sampling variance
 shows between copies, and none is taken off.
 
 **Rows of one person** are not independent; the sampling part of the variance is multiplied by the most rows that one person

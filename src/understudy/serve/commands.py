@@ -78,7 +78,7 @@ def script(work: Work, options: Mapping[str, Any]) -> str:
     """The same in Python."""
     return f"""\
 import understudy as us
-from understudy.sampling import write_rows
+from understudy.sampling.to_files import write_rows
 
 schema = us.Schema.load({work.schema.name!r})
 method = us.method({options["method"]!r})(epsilon={options["epsilon"]!r}, delta={options["delta"]!r})

@@ -17,7 +17,7 @@ from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.accounting import Plan
-    from understudy.adviser import Advice
+    from understudy.adviser.advice import Advice
 
 FALSE_ALARMS = (0.01, 0.05, 0.1)
 AUTO = "auto"
@@ -67,7 +67,7 @@ class Outlook:
 def outlook(schema: Schema, wish: Wish) -> Outlook:
     """The plan of a wish. No row is read; `wish.rows` only makes the advice concrete."""
     import understudy as us
-    from understudy import adviser
+    from understudy.adviser import advice as adviser
 
     named = None if wish.method == AUTO else wish.method
     kind = us.method(named) if named else None  # refuses a name that it does not know
@@ -79,7 +79,7 @@ def outlook(schema: Schema, wish: Wish) -> Outlook:
 
 def useful(schema: Schema, options: Mapping[str, Any]) -> bool:
     """Whether the adviser expects anything of a fit with these options; `fit` refuses otherwise, unless forced."""
-    from understudy import adviser
+    from understudy.adviser import advice as adviser
 
     epsilon, delta = float(options["epsilon"]), float(options["delta"])
     rows, method = options.get("rows"), str(options["method"])

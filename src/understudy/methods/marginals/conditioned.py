@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.artifact import Model, shares
-from understudy.constrained import Keeper
 from understudy.errors import UsageError
 from understudy.methods.marginals.conditioning import Given, Leaf, Step, Tree, pick
 from understudy.methods.marginals.evidence import (
@@ -26,6 +25,7 @@ from understudy.methods.marginals.evidence import (
     scale,
 )
 from understudy.methods.marginals.generator import MarginalGenerator
+from understudy.sampling.constrained import Keeper
 from understudy.schema import Codec, Column
 from understudy.schema.boxes import Box, Boxes
 from understudy.schema.conditions import Allowed

@@ -71,7 +71,7 @@ class RedrawnClasses:
         self.noise = float(fitted.plan.parameters["noise"].get("class histogram", 0.0))
 
     def chance(self, rows: int) -> float:
-        """Classes are drawn in exact shares (`understudy.even`): none of their sampling variance shows between copies."""
+        """Classes are drawn in exact shares (`sampling/even.py`): none of their sampling variance shows between copies."""
         return 0.0
 
     def copies(self, count: int, random: np.random.Generator) -> Iterator[Artifact]:

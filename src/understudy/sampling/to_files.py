@@ -27,10 +27,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from understudy.artifact import BATCH, Model, load
-from understudy.condition import Where
 from understudy.engine import Engine, Inline, opened
 from understudy.errors import UsageError
 from understudy.manifest import model_digest
+from understudy.sampling.condition import Where
 from understudy.schema import Codec, open_writer
 
 PART = 16  # blocks in a part: a million rows

@@ -1,8 +1,8 @@
 """Which method fits a table, judged from public facts and our own benchmark.
 
 Facts come from the schema, the budget and a public number of rows; no row is read, so advice is free. Experience is what
-`python -m benchmarks run` measured on public tables (`experience.py`; `adviser.json`, written by `python -m benchmarks adviser`),
-for the use that is asked for: all columns and their relations (`everything`), the label, or counts.
+`python -m benchmarks run` measured on public tables (`experience.py`; `experience.json`, which `python -m
+benchmarks adviser` writes), for the use that is asked for: all columns and their relations (`everything`), the label, or counts.
 
 Tables are near when they offer as much signal, s = mu rows / rows per unit with mu the Gaussian parameter of the budget (for
 the label over the number of classes besides), as many columns, and as many numeric ones; weights fall off as a Gaussian
@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from understudy import estimates
 from understudy.accounting import Budget
 from understudy.accounting.gaussian import mu as gaussian_mu
-from understudy.errors import UsageError
-from understudy.experience import (
+from understudy.adviser.experience import (
     EVERYTHING,
     LABEL,
     TYPICAL_ROWS,
@@ -31,6 +30,7 @@ from understudy.experience import (
     outlooks,
     shipped,
 )
+from understudy.errors import UsageError
 from understudy.methods.registry import METHODS, WEIGHED
 from understudy.schema import Schema
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from jax import Array
 
 from understudy.conversation import Generator, RowGenerator
-from understudy.even import even_classes
 from understudy.measure.marginals import Marginals
+from understudy.sampling.even import even_classes
 from understudy.schema import Codec
 from understudy.schema.drawn import Columns
 from understudy.seeds import rng

@@ -29,7 +29,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
 }
 TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
 # What near tables kept is widened by this much for a forecast: as far as a table left out lay outside, nine times in ten
-# (`python -m benchmarks.adviser_check`; the tables of adviser.json).
+# (`python -m benchmarks.adviser_check`; the tables of experience.json).
 MARGINS = {LABEL: 0.18, EVERYTHING: 0.35, COUNTS: 0.37}
 # The same for single measures, and the values that each can have.
 MEASURE_MARGINS = {"two-way": 0.09, "told-apart": 0.3, "other-targets": 0.31}
@@ -177,7 +177,7 @@ def _ranges(runs: Sequence[Experience]) -> dict[str, tuple[float, float]]:
 @cache
 def shipped() -> tuple[Experience, ...]:
     """The results that come with the package."""
-    text = resources.files("understudy").joinpath("adviser.json").read_text(encoding="utf-8")
+    text = resources.files("understudy.adviser").joinpath("experience.json").read_text(encoding="utf-8")
     return tuple(from_dict(one) for one in json.loads(text)["results"])
 
 
