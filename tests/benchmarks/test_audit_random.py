@@ -27,7 +27,7 @@ def test_rows_that_miss_much_are_asked_for_apart():
     pairs = {seed: audit_random.pair(seed) for seed in range(80)}
     few = [seed for seed, own in pairs.items() if "gap1" in own.schema.names and own.schema.label and seed % 4 < 3]
     kinds = []
-    with mock.patch.object(few_rows, "STANDS_OUT", -np.inf):
+    with mock.patch.object(few_rows, "GAPS_STAND_OUT", -np.inf):
         for seed in few[:8]:
             with mock.patch.object(gaps.Apart, "__call__", autospec=True, side_effect=gaps.Apart.__call__) as apart:
                 how = us.CliqueTree(epsilon=audit_random.EPSILONS[seed % 4], passes=2)

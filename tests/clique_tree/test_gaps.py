@@ -185,7 +185,7 @@ def neighbours(schema: Schema, others: int, seed: int) -> tuple[pd.DataFrame, pd
 
 
 def gaps_stand_out():
-    return mock.patch.object(few_rows, "STANDS_OUT", -np.inf)
+    return mock.patch.object(few_rows, "GAPS_STAND_OUT", -np.inf)
 
 
 @pytest.mark.parametrize("others", [0, 3, 40])

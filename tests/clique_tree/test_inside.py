@@ -9,10 +9,18 @@ import pytest
 import understudy as us
 from understudy.fit import fit
 from understudy.methods.clique_tree import inside
-from understudy.methods.clique_tree.inside import Coarser, Column, Counted, Inside, best_known, cut, side_of, smooth
+from understudy.methods.clique_tree.inside import (
+    Coarser,
+    ColumnOutcomes,
+    Counted,
+    Inside,
+    best_known,
+    cut,
+    side_of,
+    smooth,
+)
 from understudy.private.noise import SeededNoise
-from understudy.schema import Column as SchemaColumn
-from understudy.schema import Schema
+from understudy.schema import Column, Schema
 
 ROWS, CELLS, OUTCOMES, CORRELATION = 20_000, 4, 64, 0.7
 
@@ -21,7 +29,7 @@ def columns():
     """Two numbers of 64 outcomes in four cells."""
     cell = np.repeat(np.arange(CELLS), OUTCOMES // CELLS)
     whole = np.ones(OUTCOMES, bool)
-    return {0: Column(cell, np.full(OUTCOMES, CELLS / OUTCOMES), whole, whole)}
+    return {0: ColumnOutcomes(cell, np.full(OUTCOMES, CELLS / OUTCOMES), whole, whole)}
 
 
 def normal(rng):
@@ -98,7 +106,7 @@ def test_values_of_their_own_and_what_is_no_number_stand_for_themselves():
     cell = np.r_[0, 1, np.repeat(np.arange(2, 5), 20)]  # missing, a value of its own, numbers
     numbers, wide = cell > 0, cell > 1
     share = np.r_[1.0, 1.0, np.full(60, 1 / 20)]
-    fine = cut(Column(cell, share, numbers, wide), np.full(5, 0.2), inside.GRIDS[0])
+    fine = cut(ColumnOutcomes(cell, share, numbers, wide), np.full(5, 0.2), inside.GRIDS[0])
     np.testing.assert_allclose(fine.shares.sum(), 1.0)
     side = side_of(fine, np.arange(5))
     np.testing.assert_array_equal(side.weights[:2], np.eye(5)[:2])
@@ -136,7 +144,7 @@ def test_levels_of_a_column():
 
 def test_a_model_that_does_not_say_which_pairs_were_counted_still_draws():
     """Older artifacts: their numbers lie inside cells independently."""
-    schema = Schema(columns=tuple(SchemaColumn(name=name, kind="continuous", lower=-4, upper=4) for name in "ab"))
+    schema = Schema(columns=tuple(Column(name=name, kind="continuous", lower=-4, upper=4) for name in "ab"))
     rng = np.random.default_rng(5)
     x = rng.normal(size=3000)
     rows = pd.DataFrame({"a": x, "b": x + 0.2 * rng.normal(size=3000)})

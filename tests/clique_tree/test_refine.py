@@ -7,10 +7,10 @@ from understudy.methods.clique_tree import refine
 from understudy.methods.clique_tree.assemble import hanging
 from understudy.methods.clique_tree.descent import Measured, projected
 from understudy.methods.clique_tree.pairs import averaged
-from understudy.methods.clique_tree.refine import Cuts, Fitted, Targets, paired
+from understudy.methods.clique_tree.refine import Fitted, Targets, TreeCuts, paired
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.clique_tree.targets import raked, targets_of
-from understudy.methods.clique_tree.tree import CliqueTree
+from understudy.methods.clique_tree.tree import JunctionTree
 from understudy.methods.marginals.junction import Graph
 
 ROWS, CELLS = 2000, 4
@@ -25,7 +25,7 @@ def distance(cells, a, b, shares):
 
 def chain():
     """1 - 2 - 3: nodes 1 and 3 can be exchanged among rows that agree in node 2."""
-    cuts = Cuts(np.asarray([[2], [2]]), np.ones((2, 1), int), np.asarray([[0, 1, 0, 0], [0, 0, 0, 1]]))
+    cuts = TreeCuts(np.asarray([[2], [2]]), np.ones((2, 1), int), np.asarray([[0, 1, 0, 0], [0, 0, 0, 1]]))
     targets = Targets(*(np.asarray([one]) for one in (1, 3, CELLS, 0)), DEPENDENT.ravel(), np.zeros(16))
     return Fitted(cuts, targets)
 
@@ -104,7 +104,7 @@ def test_counts_beside_the_tree_are_settled_on_its_margins():
 
 
 def test_targets_are_the_pairs_beside_the_tree():
-    tree = CliqueTree([1, 2, 2, 2], [(1, 2), (3,)], [], 100.0)
+    tree = JunctionTree([1, 2, 2, 2], [(1, 2), (3,)], [], 100.0)
     beliefs = tree.run([np.log([[40.0, 10.0], [10.0, 40.0]]), np.zeros(2)])
     found = targets_of(tree, beliefs, [Measured((1, 3), np.asarray([[30.0, 20.0], [20.0, 30.0]]), 4.0)])
     np.testing.assert_array_equal((found.left, found.right, found.stride, found.begin), ([1], [3], [2], [0]))

@@ -75,8 +75,8 @@ def both(tmp_path, kind: str, person: bool, way: str):
     with (
         mock.patch.object(own, "enough_rows", lambda *_: few),
         mock.patch.object(own, "products_pay", lambda *_: pays),
-        mock.patch.object(few_rows, "STANDS_OUT", -np.inf),
-        mock.patch.object(generator, "LEAST", 1),
+        mock.patch.object(few_rows, "GAPS_STAND_OUT", -np.inf),
+        mock.patch.object(generator, "LEAST_ROWS", 1),
     ):
         heard, first, one = left(paths[0], schema, None, tmp_path / "first", epsilon)
         again, second, other = left(paths[1], schema, heard, tmp_path / "second", epsilon)

@@ -5,7 +5,7 @@ import pytest
 
 from understudy.methods.clique_tree.descent import Measured, descend, settled, start, unlikely
 from understudy.methods.clique_tree.sparse import believed_empty
-from understudy.methods.clique_tree.tree import CliqueTree
+from understudy.methods.clique_tree.tree import JunctionTree
 
 ROWS, NOISE = 40_000.0, 20.0
 SHARES = np.asarray([0.3, 0.2, 0.15, 0.1, 0.08, 0.07, 0.05, 0.03, 0.015, 0.005])
@@ -22,7 +22,7 @@ def test_where_one_column_determines_the_other_nearly_all_other_cells_are_empty(
     raw = np.maximum(noisy(true), 0.0)
     item = Measured((1, 2), noisy(true), NOISE)
     assert np.abs(settled(item, ROWS, unlikely(item)) - true).sum() < 0.5 * np.abs(raw * ROWS / raw.sum() - true).sum()
-    found = descend(CliqueTree([1, 10, 10], [(1, 2)], [], ROWS), [item], 200).found[0]
+    found = descend(JunctionTree([1, 10, 10], [(1, 2)], [], ROWS), [item], 200).found[0]
     assert found[empty].sum() < 1.0 and np.trace(found) > 0.995 * ROWS
 
 

@@ -16,7 +16,7 @@ from understudy.methods.clique_tree.levels import Layout, coarsen, kept_apart, n
 from understudy.methods.clique_tree.pairs import ask_pairs
 from understudy.methods.clique_tree.select import Candidate, Pairs, Selection
 from understudy.methods.clique_tree.shuffle import words
-from understudy.methods.clique_tree.tree import CliqueTree, Link
+from understudy.methods.clique_tree.tree import JunctionTree, Link
 
 SIZES = [2, 3, 4, 2, 3]
 GRAPHS = {
@@ -35,7 +35,7 @@ def test_marginals_are_those_of_the_whole_product(name):
     for cell in itertools.product(*map(range, SIZES)):
         joint[cell] = sum(t[tuple(cell[n] for n in nodes)] for nodes, t in zip(tables, theta, strict=True))
     joint = np.exp(joint)
-    found = CliqueTree(SIZES, tables, [], 100.0).run(theta)
+    found = JunctionTree(SIZES, tables, [], 100.0).run(theta)
     assert found.log_z == pytest.approx(np.log(joint.sum()))
     for nodes, mu in zip(tables, found.found, strict=True):
         rest = tuple(n for n in range(len(SIZES)) if n not in nodes)
@@ -48,7 +48,7 @@ def test_the_descent_finds_consistent_counts():
     joint *= 1000.0 / joint.sum()
     tables = GRAPHS["cycle"]
     measured = [Measured(nodes, joint.sum(axis=tuple(n for n in range(5) if n not in nodes)), 5.0) for nodes in tables]
-    found = descend(CliqueTree(SIZES, tables, [], 1000.0), measured, 800)
+    found = descend(JunctionTree(SIZES, tables, [], 1000.0), measured, 800)
     assert max(np.abs(mu - item.counts).max() for mu, item in zip(found.found, measured, strict=True)) < 2.0
 
 
@@ -59,7 +59,7 @@ def test_models_fitted_together_are_those_fitted_alone():
         [Measured(nodes, rng.gamma(0.5, 100.0, [SIZES[n] for n in nodes]), 5.0) for nodes in tables[1:]]
         for _ in range(4)
     ]
-    tree = CliqueTree(SIZES, tables[1:], [], 1000.0)
+    tree = JunctionTree(SIZES, tables[1:], [], 1000.0)
     together = list(descend_all(tree, each, 60))
     for counts, found in zip(each, together, strict=True):
         alone = descend(tree, counts, 60)
@@ -76,7 +76,7 @@ def test_where_tables_form_loops_the_descent_begins_near_its_end(monkeypatch):
     codes = [first, *(np.where(random.random(rows) < 0.05, random.permutation(first), first) for _ in range(4))]
     tables = [(node,) for node in range(5)] + list(itertools.combinations(range(5), 2))
     counts = [np.histogramdd([codes[n] for n in nodes], bins=[range(7)] * len(nodes))[0] for nodes in tables]
-    tree = CliqueTree([6] * 5, tables, [], float(rows))
+    tree = JunctionTree([6] * 5, tables, [], float(rows))
     noisy = [Measured(n, c + 10.0 * random.standard_normal(c.shape), 10.0) for n, c in zip(tables, counts, strict=True)]
 
     def off():
@@ -92,17 +92,17 @@ def test_the_strongest_pairs_that_form_no_loop_are_begun_with():
     """A chain of three columns, of which the second has two levels: the weakest pair closes a loop through the levels."""
     strong, weak = np.diag([50.0, 50.0]), np.asarray([[30.0, 20.0], [20.0, 30.0]])
     link = Link((1, 2), np.eye(2))
-    tree = CliqueTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [link], 100.0)
+    tree = JunctionTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [link], 100.0)
     assert forest(tree, [strong.sum(axis=0), strong, strong, weak]) == [True, True, True, False]
     assert forest(tree, [strong.sum(axis=0), strong, weak, strong]) == [True, True, False, True]
-    apart = CliqueTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [], 100.0)
+    apart = JunctionTree([2] * 4, [(0,), (0, 1), (2, 3), (0, 3)], [], 100.0)
     assert all(forest(apart, [strong.sum(axis=0), strong, strong, weak]))
 
 
 def test_a_fine_level_lies_within_its_coarse_one():
     fine, coarse = Grouping(np.asarray([0, 1, 2, 3]), 4), Grouping(np.asarray([0, 0, 1, 1]), 2)
     layout = Layout([[Grouping(np.arange(1), 1)], [coarse, fine]], [(1, 0), (1, 1)])
-    tree = CliqueTree(layout.sizes, [(1,), (2,)], layout.links, 10.0)
+    tree = JunctionTree(layout.sizes, [(1,), (2,)], layout.links, 10.0)
     found = tree.run([np.log([1.0, 3.0]), np.log([1.0, 1.0, 1.0, 2.0])])
     np.testing.assert_allclose(found.found[1].reshape(2, 2).sum(axis=1), found.found[0])
     assert isinstance(layout.links[0], Link)

@@ -12,7 +12,7 @@ from understudy.fit import fit as fit_model
 from understudy.measure.cells import halfway, make_nodes, with_edges
 from understudy.methods.clique_tree.descent import Measured, descend
 from understudy.methods.clique_tree.redraw import Redrawn
-from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.methods.clique_tree.tree import JunctionTree
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.private import SeededNoise
 from understudy.schema import Schema
@@ -131,7 +131,7 @@ def test_counts_of_impossible_cells_move_nothing(schema):
         noisy = counts.copy()
         noisy[0, 0] = odd
         item = zeros.without(Measured((1, 2), noisy, 1.0), sides)
-        tree = Tree([2, 4, 2], [(1, 2)], zeros.links(sides, [(1, 2)], [], 10_000), 100.0)
+        tree = JunctionTree([2, 4, 2], [(1, 2)], zeros.links(sides, [(1, 2)], [], 10_000), 100.0)
         found.append(descend(tree, [item], 200).found[0])
     assert found[0][0, 0] == 0.0
     assert np.allclose(*found)

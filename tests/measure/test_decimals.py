@@ -56,7 +56,7 @@ def test_every_number_is_counted_with_the_decimals_it_needs(lower, upper, most):
     assert asked.decimals[-1] == most and asked.decimals[0] == (0 if float(lower).is_integer() else 1)
     inner = np.concatenate([np.round(rng.uniform(lower + 0.2, upper - 0.2, 500), d) for d in range(6)])
     inner = inner[(inner > lower) & (inner < upper) & (inner != 0.0)]
-    near = 2 * subject.NEAR * (upper - lower)  # what 32-bit numbers cannot tell is not asked here
+    near = 2 * subject.ON_GRID * (upper - lower)  # what 32-bit numbers cannot tell is not asked here
     inner = inner[[all(off(v, d) < 1e-9 or off(v, d) > near for d in range(most + 1)) for v in inner]]
     assert len(inner) > 1_000
     counts = counted(own, inner)

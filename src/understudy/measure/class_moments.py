@@ -30,9 +30,11 @@ MOMENTS, CELLS = "class moments", "class cells"
 NUMERIC = 0.5  # weight a of a normal score beside an outcome of a discrete column
 SPREAD = 0.7  # weight b of |z| beside z
 ROOM = 1.1  # clipping radius over the root of the expected squared norm
-HIDDEN = 0.05  # squared norm that is allowed for in a discrete column besides the variance of its outcomes
+HIDDEN_NORM = 0.05  # squared norm that is allowed for in a discrete column besides the variance of its outcomes
 PRESENCE = 0.3  # size of the constant coordinate over the clipping radius, where units have several rows
-LEAST_RATIO = 0.05  # a class keeps so much of the common rate of an outcome at least
+# A class keeps so much of the common rate of an outcome at least. A first value; `few_rows`, which is older, keeps a quarter. On
+# Adult a quarter here is better for naive Bayes on rows of g-pate and alike for other models (docs/design.md).
+LEAST_RATIO = 0.05
 MOST_CELLS = 4096  # coordinates of the class cells; bounds memory
 
 
@@ -101,7 +103,7 @@ def ask_moments(curator: Curator, of: ClassFeatures, sigma: float) -> tuple[np.n
     outcomes = of.rates[of.discrete] * (1.0 - of.rates[of.discrete])
     width, spread = of.codec.width, NUMERIC * SPREAD
     squared = NUMERIC**2 * of.square.sum() + spread**2 * (of.square - of.size**2).sum() + outcomes.sum()
-    radius = ROOM * math.sqrt(squared + HIDDEN * len(of.blocks))
+    radius = ROOM * math.sqrt(squared + HIDDEN_NORM * len(of.blocks))
     features = joined(of.vector, spread * (abs(of.scores.scores) - of.size))
     means, error = clipped_means(curator, of.codec.schema, MOMENTS, sigma, features, radius, of.counts)
     return means[:, np.argsort(of.order)], means[:, width:] / spread, error

@@ -28,7 +28,7 @@ POINTS = 1 << 15  # of a grid: every number is compared with twice as many edges
 ALL_POINTS = 1 << 20  # of all grids: every worker holds their edges, 16 MB of them
 CLEARLY = 3.0
 # Of the axis: numbers so near to a point of the grid lie on it, as encoded values are 32-bit numbers; of smooth ones 3 % at most.
-NEAR = 2.0**-21
+ON_GRID = 2.0**-21
 
 
 class Grids(NamedTuple):
@@ -57,7 +57,7 @@ def grids(node: Node, column: Column, columns: int = 1) -> Grids | None:
     anything, apart = len(known), len(known) + 1
     level[[0, -1]], level[ticks == 0] = apart, apart
     points = (ticks - first) / (last - first)
-    edges = np.sort(np.concatenate([[0.0, 1.0], points[1:] - NEAR, points[:-1] + NEAR]))
+    edges = np.sort(np.concatenate([[0.0, 1.0], points[1:] - ON_GRID, points[:-1] + ON_GRID]))
     piece = np.full(len(edges) - 1, anything)
     piece[::2] = level
     outcome = Grouping(np.r_[np.full(node.gap, apart), piece], len(known) + 2)

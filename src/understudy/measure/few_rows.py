@@ -25,12 +25,14 @@ from understudy.measure.shrinkage import shrink_alone
 from understudy.private import Curator
 from understudy.questions.row_maps import Entry, Label, Places, joined
 
-HIDDEN = 0.03  # rate off the usual outcome that is allowed for in a column where noise hides it
+HIDDEN_RATE = 0.03  # rate off the usual outcome that is allowed for in a column where noise hides it
 NUMERIC_PART = 0.2  # of a row's expected squared length may be the scores of numeric columns, beside discrete columns
 MOST_NUMERIC = 0.5  # weight a of a normal score beside an outcome, at most
 SURE = 4.0  # errors that a rate must be above 0 to be kept, where outcomes that never happen must not be made up
 LARGEST_MOVE = 0.5  # root mean square of what rates of a class can differ from the common ones at all
-LEAST_RATIO = 0.25  # a class keeps so much of the common rate of an outcome at least
+# A class keeps so much of the common rate of an outcome at least. `class_moments` came later, for larger tables, and keeps less;
+# no commit says why.
+LEAST_RATIO = 0.25
 ABSENT = 1e-6
 
 AskMeans = Callable[..., tuple[np.ndarray, np.ndarray]]  # as `clipped_means`
@@ -49,7 +51,7 @@ def ask_means(
     d = len(of.numeric)
     start, usual = starting_rates(of)
     kept = np.setdiff1d(of.discrete, usual)
-    outcomes = float((start * (1.0 - start))[kept].sum()) + HIDDEN * len(of.blocks)
+    outcomes = float((start * (1.0 - start))[kept].sum()) + HIDDEN_RATE * len(of.blocks)
     scores = max(float(of.square.sum() + SPREAD**2 * (of.square - of.size**2).sum()), 1e-6)
     weight = MOST_NUMERIC
     if d and of.blocks:

@@ -16,7 +16,7 @@ from understudy.measure.shrinkage import shrink
 LATENT = np.linspace(-4.0, 4.0, 161)  # grid of the latent axis on which densities live
 STEP = float(LATENT[1] - LATENT[0])
 SIMULATED, EVEN = 4000, 8192  # rows: for correlations; for the shares of outcomes
-NEAR = 4.0  # rows that a simulated share may be off
+ROWS_OFF = 4.0  # rows that a simulated share may be off
 RIDGE = 5e-3  # how hard a density resists being tilted
 Array = np.ndarray
 
@@ -157,7 +157,7 @@ def calibrate_block(scores: Array, block: Block, offset: Array) -> Array:
     for _ in range(25):
         winner = np.argmax(scores + offset, axis=1)
         rate = np.bincount(winner, minlength=block.size) / len(scores)
-        if np.abs(rate - block.rates).max() < NEAR / len(scores):
+        if np.abs(rate - block.rates).max() < ROWS_OFF / len(scores):
             break
         offset = offset + 0.5 * np.log((block.rates + 1e-4) / (rate + 1e-4))
     return offset

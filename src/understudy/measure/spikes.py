@@ -45,12 +45,12 @@ LOOKS = 1 << 12  # cells of a look at one column, or at columns that are cut tog
 ALL_LOOKS = 1 << 14  # of all looks: 10 microseconds each, for its noise
 # Of all columns: every worker holds their edges and exact counts, in the second look 32 MB of each.
 ALL_COLUMNS = 1 << 20
-SURE = 0.01  # empty cells that stand out in what the second look is taken into, on average
+FALSE_SPIKES = 0.01  # empty cells that stand out in what the second look is taken into, on average
 # Of 0.25, 0.5 and 1 none did better than the others on Adult (`independent`, six fits at epsilon 1) or on made-up columns.
 SHARE = 0.5  # of the squared privacy loss that a look has, where the cells of a column have 1
 CLOSER = 8  # times as many cells may the second look have, where so many are needed
 CLOSE = 4.0 * FINEST  # between numbers of unknown decimals, which are drawn from an interval anyway
-LEAST = 0.1  # of the rows: a value that has to stand out for looks to be worth their noise
+LEAST_SPIKE = 0.1  # of the rows: a value that has to stand out for looks to be worth their noise
 NEAREST = 8  # cells that a cell is compared with
 MOST_SPIKES = 100  # of a column
 
@@ -82,15 +82,15 @@ class Look(NamedTuple):
 
     node: Node | None  # None: there is nothing to look into
     into: Spikes
-    chance: float = SURE  # empty cells that stand out in each of `into`, on average
+    chance: float = FALSE_SPIKES  # empty cells that stand out in each of `into`, on average
 
 
 NOWHERE = Look(None, NONE)
 
 
 def worth_looking(rows: float, sigma: float, looks: int, weight: int) -> bool:
-    """Whether a value of `LEAST` of the rows would stand out from the noise of so many looks, if a unit counts `weight` rows."""
-    return LEAST * rows > STANDS_OUT * sigma * weight * math.sqrt(looks * (1.0 + SHARE) / SHARE)
+    """Whether a value of `LEAST_SPIKE` of the rows would stand out from the noise of so many looks; a unit counts `weight`."""
+    return LEAST_SPIKE * rows > STANDS_OUT * sigma * weight * math.sqrt(looks * (1.0 + SHARE) / SHARE)
 
 
 def first_look(node: Node, looks: int, columns: int) -> Look:

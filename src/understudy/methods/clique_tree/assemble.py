@@ -9,12 +9,12 @@ from understudy.methods.clique_tree.generator import Network
 from understudy.methods.clique_tree.inside import NONE, Counted
 from understudy.methods.clique_tree.levels import Layout, coarsen
 from understudy.methods.clique_tree.refine import Targets
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
+from understudy.methods.clique_tree.tree import Beliefs, JunctionTree
 from understudy.methods.marginals.junction import Graph
 
 
 def assemble(
-    tree: CliqueTree,
+    tree: JunctionTree,
     beliefs: Beliefs,
     layout: Layout,
     nodes: list[Node],
@@ -52,7 +52,7 @@ def assemble(
     )
 
 
-def conditionals(tree: CliqueTree, beliefs: Beliefs) -> dict[str, np.ndarray]:
+def conditionals(tree: JunctionTree, beliefs: Beliefs) -> dict[str, np.ndarray]:
     """The tables P(node | its parents) one after the other, and where each begins."""
     graph = tree.graph
     order = [node for node in reversed(graph.order) if node]

@@ -21,7 +21,7 @@ from understudy.schema import Codec
 
 ONE_WAY = "one-way marginals"
 HISTOGRAM = "class histogram"
-STANDS_OUT = 2.0  # outcomes with fewer rows than so many deviations of their noise share a cell with others
+OWN_CELL = 2.0  # outcomes with fewer rows than so many deviations of their noise share a cell with others
 
 
 class Columns(NamedTuple):
@@ -77,7 +77,7 @@ def ask_columns(curator: Curator, codec: Codec, counts: np.ndarray, plan: Plan, 
     nodes, _, found, masses, noise = ask_one_way(curator, codec, rows, plan, ONE_WAY, share=True)
     own = plan.parameters["noise"].get(HISTOGRAM, 0.0)
     most = max(int(math.sqrt(2.0 * rows / pair_noise)), 4)
-    levels = [nested(node, mass, STANDS_OUT * noise, most) for node, mass in zip(nodes, masses, strict=True)]
+    levels = [nested(node, mass, OWN_CELL * noise, most) for node, mass in zip(nodes, masses, strict=True)]
     label = Grouping(np.arange(classes), classes)
     by_class = np.asarray(counts, float)
     noises = [own, *(noise for _ in nodes)]

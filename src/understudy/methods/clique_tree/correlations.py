@@ -27,7 +27,7 @@ from understudy.methods.clique_tree.descent import Measured
 from understudy.methods.clique_tree.forecast import noise_errors
 from understudy.methods.clique_tree.levels import Layout
 from understudy.methods.clique_tree.pairs import forecast_loss
-from understudy.methods.clique_tree.scores import COLUMNS, MOST_PRODUCTS, Products, Scored, Scores
+from understudy.methods.clique_tree.scores import COLUMNS, MOST_PRODUCTS, MeanProducts, Scored, Scores
 from understudy.methods.clique_tree.select import Pairs, paired
 from understudy.methods.marginals.junction import Clique, Graph
 from understudy.released import Released
@@ -42,7 +42,7 @@ UNEVEN = 0.15  # and those of several categories beside it
 # forecast was below 0.89 of the other's (bfi, Hdma, Wages), alike up to 0.94 (5,000 rows of eight columns of Adult), and
 # farther ones above.
 AHEAD = 0.9
-STANDS_OUT = 1.0  # deviations: pairs all of whose products are smaller, after shrinkage, are taken to be independent
+DEPENDENT = 1.0  # deviations: pairs all of whose products are smaller, after shrinkage, are taken to be independent
 TURNS, RAKES, LAST_RAKES = 60, 3, 50
 STRONGEST = 5.0  # logarithm of what a cell may hold over what it would without dependence, before margins are raked
 TRIES = 24  # pairs in a row that the tree had no room for; all others go beside it
@@ -91,13 +91,13 @@ class Pair(NamedTuple):
     told: float
 
 
-def pairs_of(columns: Columns, products: Products, sums: Iterable[Sequence[int]] = ()) -> list[Pair]:
+def pairs_of(columns: Columns, products: MeanProducts, sums: Iterable[Sequence[int]] = ()) -> list[Pair]:
     """Pairs whose products stand out, the most telling first; with them those of parts of a total that stand out
     beside it (`Selection.tie`)."""
     scores, each = products.scores, products.scores.each
     found, noise = np.zeros((2, len(scores.owner), len(scores.owner)))
     found[scores.left, scores.right] = shrunk(products)
-    noise[scores.left, scores.right] = STANDS_OUT * products.deviation
+    noise[scores.left, scores.right] = DEPENDENT * products.deviation
     first = np.r_[np.searchsorted(scores.owner, np.arange(len(each))), len(scores.owner)]
     blocks = {
         (a, b): np.s_[first[a] : first[a + 1], first[b] : first[b + 1]]
@@ -129,7 +129,7 @@ def ties(
         yield from itertools.combinations(held, 2)
 
 
-def shrunk(products: Products) -> np.ndarray:
+def shrunk(products: MeanProducts) -> np.ndarray:
     """Products without what may be noise: those with the column that matters by what they show among themselves, as whoever
     declares a label says that columns tell something about it, and all others together."""
     weight, means = products.scores.weight, np.zeros_like(products.means)
@@ -195,7 +195,7 @@ def by_themselves(columns: Columns, layout: Layout, scores: Scores) -> list[Meas
 
 
 def kept_products(
-    codec: Codec, columns: Columns, layout: Layout, products: Products, alone: Sequence[Measured]
+    codec: Codec, columns: Columns, layout: Layout, products: MeanProducts, alone: Sequence[Measured]
 ) -> tuple[Released, ...]:
     """Every column as it was released, what the model was fitted to, and the released products of every pair, which count nothing
     and have no words for cells."""

@@ -31,7 +31,7 @@ from scipy.special import rel_entr
 
 from understudy.measure.shrinkage import projected
 from understudy.methods.clique_tree.sparse import believed_empty
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree
+from understudy.methods.clique_tree.tree import Beliefs, JunctionTree
 from understudy.methods.marginals.junction import Clique
 
 PATIENCE = 25
@@ -53,7 +53,7 @@ class Measured(NamedTuple):
     possible: np.ndarray | None = None  # 0 for cells that no row can fall into (`zeros.py`)
 
 
-class Counts(NamedTuple):
+class Observed(NamedTuple):
     """What several models are fitted to, one row for each, and the deviation of its noise, the same for all."""
 
     values: np.ndarray
@@ -72,28 +72,28 @@ class Counts(NamedTuple):
         """What every cell has too much, as a part of itself where it stands out from the noise."""
         return np.asarray((found - self.values) * found / (found + self.deviation) ** 2)
 
-    def of(self, models: np.ndarray) -> "Counts":
+    def of(self, models: np.ndarray) -> "Observed":
         """Those of some of the models."""
-        return Counts(self.values[models], self.deviation)
+        return Observed(self.values[models], self.deviation)
 
 
-Direction = Callable[[Counts, np.ndarray], np.ndarray]
+Direction = Callable[[Observed, np.ndarray], np.ndarray]
 
 
-def descend(tree: CliqueTree, measured: Sequence[Measured], passes: int) -> Beliefs:
+def descend(tree: JunctionTree, measured: Sequence[Measured], passes: int) -> Beliefs:
     """The model after at most so many passes over the tree."""
     (found,) = descend_all(tree, [measured], passes)
     return found
 
 
-def descend_all(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int) -> Iterator[Beliefs]:
+def descend_all(tree: JunctionTree, each: Sequence[Sequence[Measured]], passes: int) -> Iterator[Beliefs]:
     """The models of several sets of counts of the same marginals with the same noise, all at once."""
     theta = descended(tree, each, passes)
     several = tree.run_all(theta)
     return (tree.beliefs(several, number) for number in range(len(theta)))
 
 
-def descended(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int) -> np.ndarray:
+def descended(tree: JunctionTree, each: Sequence[Sequence[Measured]], passes: int) -> np.ndarray:
     """Log-potentials after the descent, one row for each set of counts."""
     begin, values = [], []
     for measured in each:
@@ -105,10 +105,10 @@ def descended(tree: CliqueTree, each: Sequence[Sequence[Measured]], passes: int)
         shown = [start(item, none) for item, none in both]
         begin.append(tree.flat([one if own else one * none for one, own, none in zip(shown, kept, empty, strict=True)]))
     deviation = tree.flat([np.asarray(item.deviation, float) for item in each[0]])
-    counts, theta = Counts(np.stack(values), deviation[None]), np.stack(begin)
+    counts, theta = Observed(np.stack(values), deviation[None]), np.stack(begin)
     walkers = Walkers(theta, tree.run_all(theta).found, np.zeros(len(theta), int))
     gradient = float(deviation.min(initial=1.0)) ** 2 / tree.total
-    for direction, step, enough in ((Counts.proportional, 0.3, ROUGHLY), (Counts.slope, gradient, ENOUGH)):
+    for direction, step, enough in ((Observed.proportional, 0.3, ROUGHLY), (Observed.slope, gradient, ENOUGH)):
         walk(tree, counts, walkers, direction, step, enough, passes)
     return walkers.theta
 
@@ -123,7 +123,13 @@ class Walkers:
 
 
 def walk(
-    tree: CliqueTree, counts: Counts, models: Walkers, direction: Direction, first: float, enough: float, passes: int
+    tree: JunctionTree,
+    counts: Observed,
+    models: Walkers,
+    direction: Direction,
+    first: float,
+    enough: float,
+    passes: int,
 ) -> None:
     """Steps along one kind of direction, each model until they gain it next to nothing."""
     ahead, theta = models.theta, models.theta.copy()
@@ -161,7 +167,7 @@ def walk(
         live = live[~ended[live]]
 
 
-def forest(tree: CliqueTree, counts: Sequence[np.ndarray]) -> list[bool]:
+def forest(tree: JunctionTree, counts: Sequence[np.ndarray]) -> list[bool]:
     """Which tables form no loop: all columns, and of the pairs those that depend most on each other.
 
     Nodes are one where a link says of every cell of the second in which cell of the first it lies: levels of a column are.

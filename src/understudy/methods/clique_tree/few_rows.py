@@ -29,7 +29,7 @@ from understudy.measure.latent_normal import LATENT, STEP
 from understudy.measure.marginals import normal_scores
 from understudy.methods.clique_tree.columns import Columns, level_map
 from understudy.methods.clique_tree.descent import Measured
-from understudy.methods.clique_tree.gaps import ESTIMATED, STANDS_OUT, Apart, Gaps
+from understudy.methods.clique_tree.gaps import ESTIMATED, GAPS_STAND_OUT, Apart, Gaps
 from understudy.questions import Clique, Counts
 from understudy.questions.row_maps import joined
 from understudy.recipe import Curator
@@ -87,7 +87,7 @@ def ask_again(
         for node, own, deviation in zip(columns.nodes, counts[1:], spread[1:], strict=True)
     ]
     # A part of the rows as they are believed now: they may be fewer than before, and others must be left.
-    apart = Apart(*told, MOST_APART * rows) if told is not None and told[1] > STANDS_OUT * told[2] else None
+    apart = Apart(*told, MOST_APART * rows) if told is not None and told[1] > GAPS_STAND_OUT * told[2] else None
     return columns._replace(rows=rows, counts=counts, noise=spread, masses=[counts[0], *masses]), apart
 
 

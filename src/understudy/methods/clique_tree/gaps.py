@@ -35,10 +35,10 @@ from understudy.schema import Codec, Schema
 # too much on Adult cut to 300 rows. Looked at on cervical cancer.
 SELDOM = 0.01
 USUAL = 0.5  # of the rows; a column that is missing more often says little by it
-STANDS_OUT = 2.0  # deviations of the count of such rows
+GAPS_STAND_OUT = 2.0  # deviations of the count of such rows
 CONSTANT = 0.2  # of the squared length of their vectors: shows how many they are
 ESTIMATED = 1.0  # deviation that a fit is told of tables that are estimates already: none of their cells is noise
-LEAST = 0.05  # that a column is missing more often in them than in others, to hang on the hub
+LEAST_MORE = 0.05  # that a column is missing more often in them than in others, to hang on the hub
 
 
 class Gaps(NamedTuple):
@@ -171,7 +171,7 @@ class Apart:
         tables = [rows * part * own for own in shares]
         for number, own in apart.items():
             tables[number - 1] = many * shares[number - 1] + few * own
-        block = [n for n, more in zip(apart, rates > usual + LEAST, strict=True) if more or n == hub]
+        block = [n for n, more in zip(apart, rates > usual + LEAST_MORE, strict=True) if more or n == hub]
         pairs = [(min(hub, n), max(hub, n)) for n in block if n != hub]
         return tables, [
             Measured((a, b), (many * shares[a - 1]).T @ shares[b - 1] + (few * apart[a]).T @ apart[b], ESTIMATED)

@@ -20,8 +20,8 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from understudy.conversation import Silent
-from understudy.methods.clique_tree.inside import NONE, Coarser, Column, Counted, Inside
-from understudy.methods.clique_tree.refine import LEAST, Cuts, Fitted, Targets
+from understudy.methods.clique_tree.inside import NONE, Coarser, ColumnOutcomes, Counted, Inside
+from understudy.methods.clique_tree.refine import LEAST_ROWS, Fitted, Targets, TreeCuts
 from understudy.methods.clique_tree.shuffle import shuffled, words
 from understudy.methods.marginals.generator import VALUE, coordinates
 from understudy.nn.copula import mismatch
@@ -144,7 +144,7 @@ class Tables:
 
     def __init__(self, generator: CliqueTreeGenerator, net: Network) -> None:
         nodes, codes = np.asarray(generator.nodes), np.asarray(generator.codes)
-        self.net, self.fitted = net, Fitted(Cuts(net.parents, net.strides, net.below), net.targets)
+        self.net, self.fitted = net, Fitted(TreeCuts(net.parents, net.strides, net.below), net.targets)
         self.steps = [
             Step(int(node), tuple((int(p), int(n)) for p, n in zip(parents, strides, strict=True) if n), offset, width)
             for node, parents, strides, offset, width in zip(
@@ -164,11 +164,11 @@ class Tables:
         if not self.steps:
             return []
         cells = self.cells(classes, random)
-        if len(classes) >= LEAST:
+        if len(classes) >= LEAST_ROWS:
             cells = self.fitted.refine(cells, random)
         chance = words(random, len(self.shown), more=1)
         places = [self._outcome(one, cells[:, one.node], own) for one, own in zip(self.shown, chance, strict=True)]
-        if len(classes) >= LEAST:
+        if len(classes) >= LEAST_ROWS:
             places = self.inside.fit(cells, places, random)
         return [self._column(one, place, random) for one, place in zip(self.shown, places, strict=True)]
 
@@ -199,7 +199,7 @@ class Tables:
         value = self.net.base.take(place) + inside * self.net.span.take(place)
         return Drawn(np.where(code < one.gap, code, -1).astype(np.int32) if one.gap else None, value)
 
-    def _numbers(self) -> dict[int, Column]:
+    def _numbers(self) -> dict[int, ColumnOutcomes]:
         """The outcomes of every column of numbers."""
         found = {}
         for number, one in enumerate(self.shown):
@@ -210,7 +210,7 @@ class Tables:
                 )
                 sums = np.asarray(self.net.inner[at], float)
                 share = sums - np.where(np.diff(cell, prepend=-1) > 0, 0.0, np.r_[0.0, sums[:-1]])
-                found[number] = Column(cell, share, self.net.code[at] >= one.gap, self.net.span[at] > 0.0)
+                found[number] = ColumnOutcomes(cell, share, self.net.code[at] >= one.gap, self.net.span[at] > 0.0)
         return found
 
     def _coarser(self) -> Coarser:

@@ -15,7 +15,7 @@ does the column by itself. As for pairs beside the tree (`refine.py`), exchanges
 their shares, until they are as near as noise lets them be known; of a cell's noise a fine cell has its share. Cells that are no
 numbers, and values that have a cell of their own, are of another kind than those beside them: they stand for themselves.
 
-All of it is post-processing of released counts. Few rows are not fitted (`refine.LEAST`).
+All of it is post-processing of released counts. Few rows are not fitted (`refine.LEAST_ROWS`).
 """
 
 import math
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from understudy.methods.clique_tree.refine import Cuts, Fitted, Targets
+from understudy.methods.clique_tree.refine import Fitted, Targets, TreeCuts
 
 # Fine cells: so many of equal mass, and so many on either side that end with 1/32, 1/64, ... of the rows. The finest grid with
 # which all tables together have no more than `MOST` cells is taken. These and the others below are the first that were tried
@@ -47,7 +47,7 @@ class Counted(NamedTuple):
 NONE = Counted(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
 
 
-class Column(NamedTuple):
+class ColumnOutcomes(NamedTuple):
     """A column's outcomes, those that are no numbers first: the cell of each, its share of that, and whether it is a range."""
 
     cell: np.ndarray
@@ -92,7 +92,7 @@ def best_known(counted: Counted, sizes: np.ndarray, column: np.ndarray) -> Count
     return Counted(*(part[kept] for part in counted))
 
 
-def cut(column: Column, cells: np.ndarray, grid: tuple[int, int]) -> Fine:
+def cut(column: ColumnOutcomes, cells: np.ndarray, grid: tuple[int, int]) -> Fine:
     """Fine cells inside the cells of a column, of which these are the shares."""
     even, tails = grid
     ends = 0.5 ** np.arange(5, 5 + tails)
@@ -162,7 +162,7 @@ class Inside:
     """Moves rows about inside their cells. `shown`: the node of every column, and its outcomes if it is a number."""
 
     def __init__(
-        self, counted: Counted, shown: Sequence[int], columns: Mapping[int, Column], coarser: "Coarser"
+        self, counted: Counted, shown: Sequence[int], columns: Mapping[int, ColumnOutcomes], coarser: "Coarser"
     ) -> None:
         self.counted, self.shown, self.columns, self.coarser = counted, shown, columns, coarser
 
@@ -178,7 +178,7 @@ class Inside:
         separators = np.asarray([[self.shown[number]] for number in fine])
         under = np.zeros((len(fine), rows.shape[1]), int)
         under[np.arange(len(fine)), list(place.values())] = 1
-        cuts = Cuts(separators, np.ones_like(separators), under)
+        cuts = TreeCuts(separators, np.ones_like(separators), under)
         after = Fitted(cuts, self.targets(cells, fine, place)).refine(rows, random)
         found = list(outcomes)
         for (number, at), before in zip(place.items(), labels, strict=True):

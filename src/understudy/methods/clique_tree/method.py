@@ -53,7 +53,7 @@ from understudy.methods.clique_tree.pairs import DISTANCES, LEVELS, ask_pairs
 from understudy.methods.clique_tree.scores import ask_products
 from understudy.methods.clique_tree.select import Candidate, Chosen, Selection
 from understudy.methods.clique_tree.targets import targets_of
-from understudy.methods.clique_tree.tree import CliqueTree as Tree
+from understudy.methods.clique_tree.tree import JunctionTree
 from understudy.methods.clique_tree.triples import count_triples
 from understudy.methods.clique_tree.workload import Source, Workload, document
 from understudy.methods.clique_tree.zeros import Side, Zeros
@@ -182,7 +182,7 @@ class CliqueTree(Estimator):
         noise, max_rows = plan.parameters["noise"], codec.schema.max_rows_per_unit
         if not codec.blocks:
             layout = Layout([[one_cell(codec.class_count)]], [])
-            tree = Tree(layout.sizes, [], [], 1.0)
+            tree = JunctionTree(layout.sizes, [], [], 1.0)
             beliefs = tree.run([])
             network = assemble(tree, beliefs, layout, [], [], targets_of(tree, beliefs, []))
             return Opening(CliqueTreeGenerator.of(network, codec), network)
@@ -281,7 +281,7 @@ class CliqueTree(Estimator):
         inside, beside = ([zeros.without(m, sides) for m in part] for part in (inside, beside))
         tables_inside = [item.nodes for item in inside]
         impossible = zeros.links(sides, tables_inside, layout.links, self.model_cells)
-        tree = Tree(layout.sizes, tables_inside, [*layout.links, *impossible], columns.rows)
+        tree = JunctionTree(layout.sizes, tables_inside, [*layout.links, *impossible], columns.rows)
         beliefs = descend(tree, inside, self.passes)
         targets = targets_of(tree, beliefs, beside)
         counted = finest_pairs(layout, [*inside, *beside], tree.total)

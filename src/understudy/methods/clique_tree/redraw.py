@@ -27,7 +27,7 @@ from understudy.measure.cells import Grouping
 from understudy.methods.clique_tree.assemble import conditionals, cumulative
 from understudy.methods.clique_tree.descent import Measured, descend_all
 from understudy.methods.clique_tree.targets import targets_of
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, Link, summed
+from understudy.methods.clique_tree.tree import Beliefs, JunctionTree, Link, summed
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.marginals.redraw import need_released
 from understudy.methods.marginals.resolution import Resolution
@@ -94,7 +94,7 @@ class Cells:
     def _lengths(self, node: int) -> list[int]:
         return [cell.stop - cell.start for cell in self.outcomes(node)]
 
-    def marginals(self, tree: CliqueTree, classes: Sequence[float]) -> list[np.ndarray]:
+    def marginals(self, tree: JunctionTree, classes: Sequence[float]) -> list[np.ndarray]:
         """mu(y): what the tables that rows are drawn from say about the counts."""
         graph, table = tree.graph, np.asarray(self.weights["table"], float)
         prior = np.asarray(classes, float)
@@ -126,7 +126,7 @@ class Redrawn:
         self.zeros, self.sides = Zeros(fitted.codec, self.cells.intervals()), self.cells.sides()
         tables, settings = [item.nodes for item in self.known], fitted.plan.parameters["settings"]
         impossible = self.zeros.links(self.sides, tables, self.cells.links, int(settings["model_cells"]))
-        self.tree = CliqueTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
+        self.tree = JunctionTree(self.cells.sizes, tables, [*self.cells.links, *impossible], total)
         self.best = self.cells.marginals(self.tree, fitted.class_counts)
         self.passes = int(settings["passes"])
         self.resolution = TreeResolution(fitted, self.cells)

@@ -18,7 +18,7 @@ from understudy.recipe import Curator, Opening
 from understudy.released import estimated, without_counts
 from understudy.schema import Codec
 
-LEAST = 2_000  # rows that a copy is fitted to: drawn evenly they hold what the model says
+COPIED_ROWS = 2_000  # rows that a copy is fitted to: drawn evenly they hold what the model says
 
 
 def redrawn(fitted: Artifact) -> "Redrawn | RedrawnFew":
@@ -44,7 +44,7 @@ class RedrawnFew(FittedAgain):
         settings = fitted.plan.parameters["settings"]
         own = {name: settings[name] for name in ("focus", "focus_weight", "column_weight", "model_cells", "passes")}
         products = without_counts(fitted.released)
-        super().__init__(fitted, (OfProducts if products else CliqueTree)(**own), LEAST)
+        super().__init__(fitted, (OfProducts if products else CliqueTree)(**own), COPIED_ROWS)
         self.resolution = (TreeResolution if products else ClassResolution)(fitted, Cells(fitted))
 
     def chance(self, rows: int) -> float:

@@ -11,10 +11,10 @@ weighs a cell by the variance of a draw and of its noise (deviation s_t on count
 pairs of rows that agree in its separator, and exchanges those for which L falls.
 
 **When it ends.** Rows nearer to noisy counts than these are to the truth follow the noise (the discrepancy principle of
-Morozov), so rounds of sweeps over all cuts end once the mean of |C - Y| falls below `NEAR` of the mean deviation, or a round
-takes less than `LITTLE` of L. With a small budget that is one round or two, with a large one as many as it takes.
+Morozov), so rounds of sweeps over all cuts end once the mean of |C - Y| falls below `NEAR_ENOUGH` of the mean deviation, or a
+round takes less than `LITTLE` of L. With a small budget that is one round or two, with a large one as many as it takes.
 
-All of it is post-processing of released counts. Few rows are not refined (`LEAST`): tables of a hundred cells say nothing
+All of it is post-processing of released counts. Few rows are not refined (`LEAST_ROWS`): tables of a hundred cells say nothing
 about them.
 """
 
@@ -25,13 +25,13 @@ import numpy as np
 
 from understudy.methods.clique_tree.shuffle import shuffled, words
 
-LEAST = 1000  # rows
+LEAST_ROWS = 1000  # rows
 BLOCKS = 128  # of exchanges in a sweep; those of one block are judged at once, by the counts before any of them
 SWEEPS = 4  # per cut and round
 ROUNDS = 12  # at most
 # Adult, one fit at epsilon 100: strong associations are off by 0.008, 0.004 and 0.002 after 1, 4 and 12 rounds (pairs by 0.0067,
 # 0.0060, 0.0056); at epsilon 1, six fits each, pairs by 0.0209 after one round and 0.0214 where only `LITTLE` ended them.
-NEAR = 0.5
+NEAR_ENOUGH = 0.5
 LITTLE = 0.05
 PIECE = 1 << 19  # cells of tables that are looked up at a time: what is in use stays in the cache
 
@@ -54,7 +54,7 @@ class Targets(NamedTuple):
         return found
 
 
-class Cuts(NamedTuple):
+class TreeCuts(NamedTuple):
     """Where the tree can be cut: separators as in `generator.Network`, and which nodes lie below."""
 
     parents: np.ndarray  # [cuts, parents]
@@ -62,7 +62,7 @@ class Cuts(NamedTuple):
     below: np.ndarray  # [cuts, nodes] 1: is exchanged
 
 
-class Cut(NamedTuple):
+class TreeCut(NamedTuple):
     """One of them, and the tables that it goes through: an exchange leaves the others as they are."""
 
     separator: tuple[tuple[int, int], ...]  # nodes and strides
@@ -74,7 +74,7 @@ class Cut(NamedTuple):
     begin: np.ndarray
 
     @classmethod
-    def of(cls, parents: np.ndarray, strides: np.ndarray, under: np.ndarray, targets: Targets) -> "Cut":
+    def of(cls, parents: np.ndarray, strides: np.ndarray, under: np.ndarray, targets: Targets) -> "TreeCut":
         """A cut above these nodes."""
         left, right = under[targets.left] > 0, under[targets.right] > 0
         one = np.ones_like(targets.stride)
@@ -110,8 +110,8 @@ class Cut(NamedTuple):
 class Fitted:
     """Where rows may be exchanged, and what for."""
 
-    def __init__(self, cuts: Cuts, targets: Targets) -> None:
-        every = [Cut.of(*cut, targets) for cut in zip(*cuts, strict=True)] if len(targets.left) else []
+    def __init__(self, cuts: TreeCuts, targets: Targets) -> None:
+        every = [TreeCut.of(*cut, targets) for cut in zip(*cuts, strict=True)] if len(targets.left) else []
         self.cuts, self.targets = [cut for cut in every if len(cut.below)], targets
 
     def refine(self, cells: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -131,14 +131,20 @@ class Fitted:
                 cells, row = self.sweep(self.cuts[number], weight, slope, cells, row, chance)
             off = 0.5 * slope[:-1] / weight[:-1]
             before, loss = loss, float(off @ (weight[:-1] * off))
-            if np.abs(off).sum() < NEAR * noise.sum() or loss > (1.0 - LITTLE) * before:
+            if np.abs(off).sum() < NEAR_ENOUGH * noise.sum() or loss > (1.0 - LITTLE) * before:
                 break
         found = np.empty_like(cells)
         found[row] = cells
         return found
 
     def sweep(
-        self, cut: Cut, weight: np.ndarray, slope: np.ndarray, cells: np.ndarray, row: np.ndarray, chance: np.ndarray
+        self,
+        cut: TreeCut,
+        weight: np.ndarray,
+        slope: np.ndarray,
+        cells: np.ndarray,
+        row: np.ndarray,
+        chance: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Exchanges through one cut; `slope` is changed in place. Rows and their numbers, in the order of the pairs."""
         cells, row, agree = paired(cells, row, cut.given(cells), chance)
@@ -158,7 +164,7 @@ def paired(
     return cells.take(at, axis=0), row[at], pairs[:, 0] == pairs[:, 1]
 
 
-def exchanged(cut: Cut, weight: np.ndarray, slope: np.ndarray, pairs: np.ndarray, some: np.ndarray) -> np.ndarray:
+def exchanged(cut: TreeCut, weight: np.ndarray, slope: np.ndarray, pairs: np.ndarray, some: np.ndarray) -> np.ndarray:
     """Which of some pairs exchange what is below the cut, block by block; `slope` is changed in place."""
     tables = len(cut.below)
     block = max(-(-len(some) // BLOCKS), 1)

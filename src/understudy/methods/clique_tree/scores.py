@@ -162,7 +162,7 @@ def product_size(radius: float) -> float:
     return math.sqrt(2.0 * (1.0 - COLUMNS)) / radius**2
 
 
-class Products(NamedTuple):
+class MeanProducts(NamedTuple):
     """Mean products of scores as they were released, and the deviation of their noise."""
 
     scores: Scores
@@ -172,7 +172,7 @@ class Products(NamedTuple):
 
 def ask_products(
     curator: Curator, columns: Columns, purpose: str, sigma: float, weights: Mapping[int, float]
-) -> tuple[Columns, Products]:
+) -> tuple[Columns, MeanProducts]:
     """Columns counted once more, and the mean product of every pair of scores: one answer."""
     scores, numbers = Scores(columns, weights), list(columns.numbers)
     sizes = np.asarray([len(columns.counts[number]) for number in numbers])
@@ -191,4 +191,4 @@ def ask_products(
     ]
     scale = scores.scale(rows)
     again = columns._replace(rows=rows, counts=counts, noise=noise, masses=[counts[0], *masses])
-    return again, Products(scores, *scores.put_back(answer[at:] / scale, sigma / scale))
+    return again, MeanProducts(scores, *scores.put_back(answer[at:] / scale, sigma / scale))

@@ -5,7 +5,7 @@ distribution of the ratio g = n_c / e_c over all cells of the table that is lear
 
     y_c | g ~ N(g e_c, s^2),       g on a grid from 0,       weights by expectation-maximisation (Kiefer, Wolfowitz 1956),
 
-a cell is believed empty where the ratio is next to nothing with a probability of `SURE`. Where one column determines the
+a cell is believed empty where the ratio is next to nothing with a probability of `SURE_EMPTY`. Where one column determines the
 other nearly all weight lies at 0 and at few large ratios, so that cells are emptied that do not stand out from the noise by
 themselves; where columns hardly depend on each other all weight lies about 1, and none is. Post-processing of released counts.
 """
@@ -18,8 +18,8 @@ import numpy as np
 # cells of education and its number (235 of 240), none of them wrongly.
 RATIOS = np.concatenate([[0.0], np.geomspace(0.02, 200.0, 64)])
 NEXT_TO_NOTHING = 0.1
-SURE = 0.9
-STANDS_OUT = 3.0  # deviations: a count above is never emptied
+SURE_EMPTY = 0.9
+NEVER_EMPTIED = 3.0  # deviations: a count above is never emptied
 TURNS = 60
 
 
@@ -39,4 +39,4 @@ def believed_empty(counts: np.ndarray, deviation: float) -> np.ndarray:
         weight = weight * ((1.0 / (likelihood @ weight)) @ likelihood) / len(likelihood)
     share = likelihood * weight
     nothing = share[:, RATIOS <= NEXT_TO_NOTHING].sum(axis=1) / share.sum(axis=1)
-    return np.asarray((nothing > SURE).reshape(counts.shape) & (counts < STANDS_OUT * deviation))
+    return np.asarray((nothing > SURE_EMPTY).reshape(counts.shape) & (counts < NEVER_EMPTIED * deviation))

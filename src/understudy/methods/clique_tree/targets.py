@@ -10,7 +10,7 @@ import numpy as np
 
 from understudy.methods.clique_tree.descent import Measured, settled, unlikely
 from understudy.methods.clique_tree.refine import Targets
-from understudy.methods.clique_tree.tree import Beliefs, CliqueTree, summed
+from understudy.methods.clique_tree.tree import Beliefs, JunctionTree, summed
 
 RAKES = 30
 SLIVER = (
@@ -18,7 +18,7 @@ SLIVER = (
 )
 
 
-def targets_of(tree: CliqueTree, beliefs: Beliefs, beside: Sequence[Measured]) -> Targets:
+def targets_of(tree: JunctionTree, beliefs: Beliefs, beside: Sequence[Measured]) -> Targets:
     """Tables for the pairs that the tree does not hold."""
 
     def margin(node: int) -> np.ndarray:

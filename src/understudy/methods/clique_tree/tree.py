@@ -29,7 +29,7 @@ import numpy as np
 
 from understudy.methods.marginals.junction import Clique, Graph, align
 
-LEAST = -60.0  # of a log-potential below the largest of its table
+LEAST_POTENTIAL = -60.0  # of a log-potential below the largest of its table
 
 
 class Link(NamedTuple):
@@ -55,7 +55,7 @@ class Several(NamedTuple):
     mus: dict[int, np.ndarray]
 
 
-class CliqueTree:
+class JunctionTree:
     """The graph of some tables, and one pass of messages over it."""
 
     def __init__(self, sizes: Sequence[int], tables: Sequence[Clique], links: Sequence[Link], total: float) -> None:
@@ -83,17 +83,17 @@ class CliqueTree:
         return {v: View.of(graph.later[v], graph.scope[up], graph.sizes) for v, up in graph.above.items()}
 
     @cached_property
-    def _down(self) -> dict[int, "Sum"]:
+    def _down(self) -> dict[int, "SumOut"]:
         """How a node's separator is summed from the clique above."""
         graph = self.graph
-        return {v: Sum.of(graph.scope[up], graph.later[v], graph.sizes) for v, up in graph.above.items()}
+        return {v: SumOut.of(graph.scope[up], graph.later[v], graph.sizes) for v, up in graph.above.items()}
 
     @cached_property
-    def _tables(self) -> list[tuple["View", "Sum"]]:
+    def _tables(self) -> list[tuple["View", "SumOut"]]:
         """How every table is seen in its clique, and summed from it."""
         graph = self.graph
         return [
-            (View.of(nodes, graph.scope[home], graph.sizes), Sum.of(graph.scope[home], nodes, graph.sizes))
+            (View.of(nodes, graph.scope[home], graph.sizes), SumOut.of(graph.scope[home], nodes, graph.sizes))
             for nodes, home in zip(self.tables, self.homes, strict=True)
         ]
 
@@ -131,7 +131,7 @@ class CliqueTree:
             values = theta[:, place]
             top = values.max(axis=1)
             log_z += top
-            parts[home].append(view(np.exp(np.maximum(values - top[:, None], LEAST))))
+            parts[home].append(view(np.exp(np.maximum(values - top[:, None], LEAST_POTENTIAL))))
         joints: dict[int, np.ndarray] = {}
         sums: dict[int, np.ndarray] = {}
         for node in graph.order:
@@ -189,7 +189,7 @@ class View(NamedTuple):
         return tables.reshape(models, *self.before).transpose(self.axes).reshape(models, *self.after)
 
 
-class Sum(NamedTuple):
+class SumOut(NamedTuple):
     """Tables of a clique added up over what is not in `onto`: neighbouring axes at once, by products."""
 
     steps: tuple[tuple[int, int, int], ...]  # cells before, on and after the axes that are added up
@@ -197,7 +197,7 @@ class Sum(NamedTuple):
     axes: tuple[int, ...]
 
     @classmethod
-    def of(cls, scope: Clique, onto: Clique, sizes: Sequence[int]) -> "Sum":
+    def of(cls, scope: Clique, onto: Clique, sizes: Sequence[int]) -> "SumOut":
         """Of tables over `scope`; axes in the order of `onto`."""
         runs = [(held, list(nodes)) for held, nodes in groupby(scope, key=lambda node: node in onto)]
         steps, after = [], 1
@@ -225,4 +225,4 @@ def summed(array: np.ndarray, scope: Clique, onto: Clique) -> np.ndarray:
     """One table added up over the nodes that are not in `onto`; axes in the order of `onto`."""
     sizes = dict(zip(scope, array.shape, strict=True))
     every = [sizes.get(node, 1) for node in range(max(scope) + 1)]
-    return np.asarray(Sum.of(scope, onto, every)(array[None])[0])
+    return np.asarray(SumOut.of(scope, onto, every)(array[None])[0])

@@ -18,7 +18,7 @@ from understudy.schema import Schema
 from understudy.schema.document import mapping, nearest
 from understudy.schema.text import read_document
 
-MOST, LEAST = 1000.0, 0.001  # beyond, weights would be in the way of numbers; 0 is another thing
+MOST_WEIGHT, LEAST_WEIGHT = 1000.0, 0.001  # beyond, weights would be in the way of numbers; 0 is another thing
 FAINT = 0.1  # of the usual weight: the least that a column has in products of scores, which are asked for of all pairs
 
 Document = Mapping[str, Any]
@@ -146,6 +146,10 @@ def pair_from(one: object, what: str) -> dict[str, Any]:
 
 def weight_from(value: object, what: str) -> float:
     """A weight; UsageError for what cannot be one."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and (value == 0 or LEAST <= value <= MOST):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and (value == 0 or LEAST_WEIGHT <= value <= MOST_WEIGHT)
+    ):
         return float(value)
-    raise UsageError(f"{what} must count 0 (not wanted) or from {LEAST:g} to {MOST:g}, not {value!r}")
+    raise UsageError(f"{what} must count 0 (not wanted) or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, not {value!r}")

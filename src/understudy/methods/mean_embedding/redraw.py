@@ -17,7 +17,7 @@ import numpy as np
 
 from understudy.artifact import Model as Artifact
 from understudy.errors import UsageError
-from understudy.measure.class_moments import HIDDEN, MOMENTS, NUMERIC, PRESENCE, ROOM, SPREAD
+from understudy.measure.class_moments import HIDDEN_NORM, MOMENTS, NUMERIC, PRESENCE, ROOM, SPREAD
 from understudy.methods.again import FittedAgain
 from understudy.methods.mean_embedding.generator import MeanEmbeddingGenerator
 from understudy.methods.mean_embedding.method import MeanEmbedding
@@ -87,7 +87,7 @@ class MomentResolution:
         numeric = sum(block.head == "numeric" for block in blocks)
         own = np.asarray([rates[p] for b in blocks if b.head != "numeric" for p in range(b.start, b.start + b.size)])
         squared = NUMERIC**2 * (1.0 + SPREAD**2 * (1.0 - ABSOLUTE**2)) * numeric + float((own * (1.0 - own)).sum())
-        length = ROOM * math.sqrt(squared + HIDDEN * (len(blocks) - numeric))
+        length = ROOM * math.sqrt(squared + HIDDEN_NORM * (len(blocks) - numeric))
         length *= 1.0 if self.fitted.schema.unit is None else math.hypot(1.0, PRESENCE)
         number = self.fitted.schema.column(column).kind in ("integer", "continuous")
         return Z * float(noise[MOMENTS]) * length * (spread / NUMERIC if number else 1.0)
