@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from understudy.accounting import Budget, Charge, Plan
+from understudy.accounting.plan import HISTOGRAM_WEIGHT
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.measure.marginals import Marginals
@@ -37,9 +38,6 @@ __all__ = [
     "check_counts",
     "check_positive",
 ]
-
-
-HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
 
 
 class Announced(NamedTuple):

@@ -22,6 +22,7 @@ FORMAT = "understudy plan 1"
 NEIGHBOURS = "add or remove one unit"
 ESTIMATE = "estimate "  # how the purpose of an estimate begins
 COUNTED = "number of "  # how the detail of a class histogram begins where there are no classes
+HISTOGRAM_WEIGHT = 0.1  # share of the squared loss for the class histogram: it sets class ratios and row counts
 FOLDED, NAMED = 3, 6  # so many estimates of one price share a line, which names so many
 
 

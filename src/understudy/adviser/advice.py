@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from understudy import estimates
 from understudy.accounting import Budget
 from understudy.accounting.gaussian import mu as gaussian_mu
+from understudy.accounting.plan import HISTOGRAM_WEIGHT
 from understudy.adviser.experience import (
     EVERYTHING,
     LABEL,
@@ -36,7 +37,6 @@ from understudy.schema import Schema
 
 AUTO = "auto"
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
-COUNT_SHARE = 0.1  # of the squared loss goes to class counts (recipe.HISTOGRAM_WEIGHT)
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
 COUNT_NOISE = 0.2  # of a class: noise on its count beyond this share, and nothing can be learned of it
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people
@@ -47,7 +47,6 @@ WHOLE_TABLE = (
     "aim",
     "mst",
 )  # methods for all columns together, the first that exists and takes so many columns
-MOST_COLUMNS = {"aim": 64, "mst": 128}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +202,7 @@ def paired(
 
 def class_noise(facts: Facts) -> float:
     """Standard deviation of the noisy count of a class."""
-    return facts.rows_per_unit / (facts.mu * math.sqrt(COUNT_SHARE))
+    return facts.rows_per_unit / (facts.mu * math.sqrt(HISTOGRAM_WEIGHT))
 
 
 def enough_rows(facts: Facts, toll: estimates.Toll) -> int:
@@ -322,7 +321,7 @@ def without_experience(
     facts: Facts, hopeless: str, named: str | None, needed: int, among: Sequence[str] = WHOLE_TABLE
 ) -> Advice:
     """A rule of thumb where no benchmark table is similar: the method for whole tables, as far as it takes so many columns."""
-    fitting = [one for one in among if one in METHODS and facts.columns <= MOST_COLUMNS.get(one, MOST_COLUMNS["mst"])]
+    fitting = [one for one in among if one in METHODS and facts.columns <= METHODS[one].most_columns]
     method = named or (fitting[0] if fitting else "mean-embedding" if among is WHOLE_TABLE else among[0])
     why = (
         "It measures columns together, which serves every use of a table."

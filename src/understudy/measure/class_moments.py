@@ -88,14 +88,28 @@ def clipped_means(
     One count: one mean for all classes. A unit of several rows gives the mean of their vectors, in parts to their classes; a
     constant coordinate counts how much of the units is left after clipping.
     """
-    constant = 0.0 if schema.unit is None else PRESENCE * radius
-    length = math.hypot(radius, constant)
+    constant, length = presence(schema, radius)
     vector = (joined(features, Constant(np.asarray([constant]))) if constant else features) / length
     group = Label() if len(counts) > 1 else None
     sums = curator.ask(purpose, Sums(vector, len(counts), sigma, group, average=True)).value * length
-    if constant:
-        counts, sums = np.clip(sums[:, -1] / constant, 0.1 * counts, counts), sums[:, :-1]
-    return sums / counts[:, None], sigma * length / counts
+    if not constant:
+        return means_of(sums, None, sigma * length, counts)
+    return means_of(sums[:, :-1], sums[:, -1] / constant, sigma * length, counts)
+
+
+def presence(schema: Schema, radius: float) -> tuple[float, float]:
+    """The constant coordinate beside a vector clipped at `radius`, 0 where every row is a unit, and the length of both."""
+    constant = 0.0 if schema.unit is None else PRESENCE * radius
+    return constant, math.hypot(radius, constant)
+
+
+def means_of(
+    sums: np.ndarray, present: np.ndarray | None, noise: float, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means [classes, width] and their error [classes], over `counts` rows or what the constant says is `present` of them."""
+    if present is not None:
+        counts = np.clip(present, 0.1 * counts, counts)
+    return sums / counts[:, None], noise / counts
 
 
 def ask_moments(curator: Curator, of: ClassFeatures, sigma: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ command line and the loader of artifacts all read this table.
 """
 
 import inspect
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -15,15 +16,16 @@ from understudy.lazy import resolve
 
 
 class Row(NamedTuple):
-    """Where the two halves of a method are, as `module:name`."""
+    """Where the two halves of a method are, as `module:name`, and how many columns it takes: whoever advises has no JAX."""
 
     estimator: str
     generator: str
+    most_columns: float = math.inf
 
 
-def row(folder: str, estimator: str, generator: str) -> Row:
+def row(folder: str, estimator: str, generator: str, most_columns: float = math.inf) -> Row:
     """A row of a method that lives in `understudy.methods.<folder>`."""
-    return Row(f"understudy.methods.{folder}.{estimator}", f"understudy.methods.{folder}.{generator}")
+    return Row(f"understudy.methods.{folder}.{estimator}", f"understudy.methods.{folder}.{generator}", most_columns)
 
 
 METHODS = {
@@ -47,9 +49,9 @@ METHODS = {
     "tablegan": row("gradients", "presets:TableGan", "generator:GanGenerator"),
     "corgan": row("gradients", "presets:CorGan", "generator:GanGenerator"),
     "independent": row("marginals", "independent:Independent", "generator:MarginalGenerator"),
-    "mst": row("marginals", "mst:Mst", "generator:MarginalGenerator"),
-    "clique-tree": row("clique_tree", "method:CliqueTree", "generator:CliqueTreeGenerator"),
-    "aim": row("marginals", "aim:Aim", "generator:MarginalGenerator"),
+    "mst": row("marginals", "mst:Mst", "generator:MarginalGenerator", 128),
+    "clique-tree": row("clique_tree", "method:CliqueTree", "generator:CliqueTreeGenerator", 128),
+    "aim": row("marginals", "aim:Aim", "generator:MarginalGenerator", 64),
 }
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.measure.cells import Node
-from understudy.measure.class_moments import PRESENCE
+from understudy.measure.class_moments import means_of, presence
 from understudy.measure.shrinkage import shrink
 from understudy.methods.clique_tree.columns import Columns
 from understudy.methods.clique_tree.descent import Measured
@@ -110,8 +110,7 @@ class Apart:
         counts: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Noisy means [classes, width] and their error [classes], over `counts` rows."""
-        constant = 0.0 if schema.unit is None else PRESENCE * radius
-        length, classes = math.hypot(radius, constant), len(counts)
+        (constant, length), classes = presence(schema, radius), len(counts)
         own = joined(features, Constant(np.asarray([constant]))) / length
         group = Label() * self.either(1, 0) + self.either(0, classes)
         vector = joined(own * self.either(1.0, 0.0), self.missing * self.either(0.0, 1.0))
@@ -119,9 +118,8 @@ class Apart:
         flags = len(self.gaps.nodes)
         self.hear(sums[-1, -flags - 1 :], sigma)
         sums = sums[:-1, : -flags - 1] * length
-        if constant:
-            counts = np.clip(sums[:, -1] / constant, 0.1 * counts, counts)
-        return sums[:, :-1] / counts[:, None], sigma * length / counts
+        present = sums[:, -1] / constant if constant else None
+        return means_of(sums[:, :-1], present, sigma * length, counts)
 
     def either(self, other: float, apart: float) -> Step:
         """One number for rows with G = 0, another for those with G = 1."""

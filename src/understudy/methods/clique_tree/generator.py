@@ -13,17 +13,15 @@ Tables are cumulative and lie one after the other in flat arrays; a draw is a bi
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import PRNGKeyArray
 
-from understudy.conversation import Silent
 from understudy.methods.clique_tree.inside import NONE, Coarser, ColumnOutcomes, Counted, Inside
 from understudy.methods.clique_tree.refine import LEAST_ROWS, Fitted, Targets, TreeCuts
 from understudy.methods.clique_tree.shuffle import shuffled, words
-from understudy.methods.marginals.generator import VALUE, coordinates
+from understudy.methods.marginals.generator import VALUE, OfTables, coordinates
 from understudy.nn.copula import mismatch
 from understudy.schema import Codec
 from understudy.schema.drawn import Drawn
@@ -81,11 +79,11 @@ UNKNOWN = {f"counted_{name}": value for name, value in NONE._asdict().items()}
 
 
 @dataclass(frozen=True)
-class CliqueTreeGenerator(Silent):
-    """`nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`)."""
+class CliqueTreeGenerator(OfTables):
+    """Its settings are the lengths of the flat arrays."""
 
-    nodes: tuple[int, ...]
-    codes: tuple[int, ...]
+    integers: ClassVar[tuple[str, ...]] = INTEGERS
+
     steps: int
     parents: int
     entries: int  # of `table`
@@ -103,22 +101,11 @@ class CliqueTreeGenerator(Silent):
         wanted = len(network.left), len(network.share), len(network.counted_left)
         return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, *wanted)
 
-    def init(self, key: PRNGKeyArray, hints: Network) -> Network:
-        """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
-        whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
-        return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
-
-    def sampler(self, state: Network) -> dict[str, Any]:
-        return dict(state._asdict())
-
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":
         """What draws rows, column by column."""
         return Tables(self, Network(**{name: np.asarray(value) for name, value in (UNKNOWN | dict(sampler)).items()}))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
-
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "CliqueTreeGenerator":
         """The way back from `to_dict`. Models of older versions say more."""

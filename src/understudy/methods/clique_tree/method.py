@@ -59,6 +59,7 @@ from understudy.methods.clique_tree.workload import Source, Workload, document
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.methods.mean_embedding.method import MeanEmbedding
 from understudy.methods.pictures.method import picture_shape
+from understudy.methods.registry import METHODS
 from understudy.questions import Clique, Counts
 from understudy.recipe import Announced, Curator, Opening, Recipe, check_counts, check_positive
 from understudy.released import Released
@@ -66,7 +67,7 @@ from understudy.schema import Codec, Schema
 from understudy.schema.constraints import Sum
 
 COUNTS = "clique counts"
-MOST_COLUMNS = 128
+MOST_COLUMNS = METHODS["clique-tree"].most_columns
 BY_CLASS = (
     "learned of pairs: how every column depends on the label (class means) and nothing else, because rows are few"
 )

@@ -47,7 +47,6 @@ from understudy.questions.counts import deviation
 from understudy.recipe import Announced, Curator, Opening, check_counts, check_positive
 from understudy.schema import Codec, Schema
 
-MOST_COLUMNS = 64
 STAGES = 3
 GROWTH = 2.0  # a stage's squared privacy loss, in terms of the one before
 
@@ -97,7 +96,7 @@ class Aim(Estimator):
 
     def announce(self, schema: Schema) -> list[Announced]:
         columns = learned_columns(schema)
-        check_width(self.method, columns, MOST_COLUMNS)
+        check_width(self.method, columns)
         check_size(self.method, schema, self.model_cells)
         releases = announce_by_class(schema, self.cells_share, self.marginals_share)
         for number, (rounds, share) in enumerate(self.stages(columns), 1):

@@ -21,6 +21,7 @@ from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.methods.marginals.junction import Measured
+from understudy.methods.registry import METHODS
 from understudy.questions import Step
 from understudy.recipe import Announced, Curator, Opening
 from understudy.released import Released
@@ -112,8 +113,9 @@ def repeated(times: int, sigma: float) -> dpa.DpEvent:
     return event if times == 1 else dpa.SelfComposedDpEvent(event, times)
 
 
-def check_width(method: str, columns: int, most: int) -> None:
-    """UsageError for tables that are too wide."""
+def check_width(method: str, columns: int) -> None:
+    """UsageError for tables that are wider than the registry says the method takes."""
+    most = METHODS[method].most_columns
     if columns > most:
         raise UsageError(
             f"{method} takes up to {most} columns and the schema has {columns}: choosing among "

@@ -13,7 +13,7 @@ network costs no more memory than its own cells and outcomes.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import PRNGKeyArray
@@ -44,11 +44,35 @@ class Network(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarginalGenerator(Silent):
-    """`nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`)."""
+class OfTables(Silent):
+    """A generator that is released tables and nothing else: `hints` is a tuple of arrays, those called `integers` whole numbers.
+
+    `nodes[w]` and `codes[w]`: which node the coordinate w of a row shows, and which outcome makes it 1 (or `VALUE`).
+    """
+
+    integers: ClassVar[tuple[str, ...]]
 
     nodes: tuple[int, ...]
     codes: tuple[int, ...]
+
+    def init(self, key: PRNGKeyArray, hints: Any) -> Any:
+        """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
+        whole = {name: getattr(hints, name).astype(np.int32) for name in self.integers}
+        return type(hints)(*(value.astype(np.float32) for value in hints))._replace(**whole)
+
+    def sampler(self, state: Any) -> dict[str, Any]:
+        return dict(state._asdict())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
+
+
+@dataclass(frozen=True)
+class MarginalGenerator(OfTables):
+    """Its settings are the sizes of the padded arrays."""
+
+    integers: ClassVar[tuple[str, ...]] = ("order", "parents", "strides", "offset", "first")
+
     parents: int
     rows: int  # of `table`
     cells: int
@@ -63,22 +87,11 @@ class MarginalGenerator(Silent):
         inner, outcomes = network.inner.shape
         return cls(nodes, codes, network.parents.shape[1], rows, cells, inner, outcomes)
 
-    def init(self, key: PRNGKeyArray, hints: Network) -> Network:
-        """Nothing is learned beyond the released tables, which are traced where an audit begins many fits at once."""
-        whole = {name: getattr(hints, name).astype(np.int32) for name in INTEGERS}
-        return Network(*(value.astype(np.float32) for value in hints))._replace(**whole)
-
-    def sampler(self, state: Network) -> dict[str, Any]:
-        return dict(state._asdict())
-
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":
         """What draws rows, column by column."""
         return Tables(self, Network(**{name: np.asarray(value) for name, value in sampler.items()}))
 
     # -- artifact --------------------------------------------------------------------------------------------------------
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name not in ("nodes", "codes")}
-
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "MarginalGenerator":
         """The way back from `to_dict`."""
@@ -91,9 +104,6 @@ class MarginalGenerator(Silent):
         shapes |= dict.fromkeys(("base", "span"), (count, self.outcomes))
         shapes |= {"table": (self.rows, self.cells), "inner": (self.inner, self.outcomes)}
         return mismatch(weights, shapes)
-
-
-INTEGERS = ("order", "parents", "strides", "offset", "first")
 
 
 class Drawing(NamedTuple):

@@ -38,7 +38,6 @@ from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.schema import Codec, Schema
 
 EDGES, PAIRS = "tree edges", "pairs by class"
-MOST_COLUMNS = 128
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,7 +71,7 @@ class Mst(Estimator):
 
     def announce(self, schema: Schema) -> list[Announced]:
         columns = learned_columns(schema)
-        check_width(self.method, columns, MOST_COLUMNS)
+        check_width(self.method, columns)
         check_size(self.method, schema)
         releases = announce_by_class(schema, self.cells_share, self.marginals_share)
         if columns > 1:
