@@ -35,6 +35,7 @@ from understudy.questions.categories import LARGEST_LIST
 from understudy.questions.row_maps import Cuts, Label, LookUp, Outcomes, joined
 from understudy.schema import Codec, Column, Schema
 
+# First values, as far as commits and docs say, where nothing else is said; how many intervals there are: above.
 LISTED = 32  # integer columns with at most so many values are counted value by value at any budget
 FEWEST, MOST = 4, 200  # intervals of a column; comparing with more edges would slow down every count of a large table
 FIRST = 32  # equal intervals to begin with, besides the finer ones

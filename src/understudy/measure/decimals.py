@@ -22,6 +22,7 @@ import numpy as np
 from understudy.measure.cells import STANDS_OUT, Grouping, Node, distribution, snap, with_edges
 from understudy.schema import Column
 
+# First values: SHARE, MOST and CLEARLY.
 SHARE = 0.25  # of the squared privacy loss that this table has, where the cells of a column have 1
 MOST = 3  # decimals that are looked for
 POINTS = 1 << 15  # of a grid: every number is compared with twice as many edges

@@ -21,6 +21,7 @@ from understudy.measure.tails import with_tails
 from understudy.nn.heads import Heads
 from understudy.questions.row_maps import Cuts, LookUp, Scores, Step
 
+# First values, as far as commits and docs say.
 LARGEST_SCORE = 2.5  # of v, which networks see
 LARGEST_LEVEL = 3.0  # of a cell's score, which class sums add up
 LEAST_SCALE = 0.2

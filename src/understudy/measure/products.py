@@ -18,6 +18,7 @@ from understudy.questions.row_maps import Entry, Label
 
 PAIRS = "class pairs"
 MOST_PRODUCTS = 200_000  # noise is drawn for so many products at most; beyond, one matrix serves all classes
+# Of the constants of the mean embedding (docs/mean-embedding.md, limits); nothing is written about these two: first values.
 STRONGEST = 0.98  # correlation that noise may leave
 SEEN = 8.0  # the trace says what clipping took where it stands out by so many deviations of its noise
 

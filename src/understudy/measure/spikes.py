@@ -48,6 +48,7 @@ ALL_COLUMNS = 1 << 20
 FALSE_SPIKES = 0.01  # empty cells that stand out in what the second look is taken into, on average
 # Of 0.25, 0.5 and 1 none did better than the others on Adult (`independent`, six fits at epsilon 1) or on made-up columns.
 SHARE = 0.5  # of the squared privacy loss that a look has, where the cells of a column have 1
+# First values: CLOSER, LEAST_SPIKE, NEAREST and MOST_SPIKES.
 CLOSER = 8  # times as many cells may the second look have, where so many are needed
 CLOSE = 4.0 * FINEST  # between numbers of unknown decimals, which are drawn from an interval anyway
 LEAST_SPIKE = 0.1  # of the rows: a value that has to stand out for looks to be worth their noise

@@ -13,6 +13,7 @@ import numpy as np
 
 from understudy.measure.cells import single_values
 
+# First values, as far as commits and docs say; exp(-4) is one in fifty.
 KNOTS = (0.5, 1.0, 2.0, 4.0)  # in units of the scale: one row in fifty of the cell lies beyond the last
 WIDE = 2.0  # a cell is left alone if it is not so many scales wide,
 WHOLE = 8.0  # or if it holds fewer whole numbers

@@ -37,6 +37,7 @@ STARTS: tuple[StartFrom, ...] = ("moments", "marginals", "none")
 # rows, enough for class ratios and sizes of ensembles.
 HISTOGRAM_SHARE = 0.02
 DETAIL = "locations, scales and rates per class; with few rows, means alone"
+# First values, all four, as far as commits and docs say.
 LEAST_RATE = 0.002  # networks count scores from overall rates, which must not be 0 or 1
 LEAST_VARIANCE = 0.05
 PRIOR_DEVIATION = 0.05  # how far training may move what stood out from the noise in a table with few rows

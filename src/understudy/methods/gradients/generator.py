@@ -40,6 +40,7 @@ from understudy.nn.mlp import Params
 from understudy.questions.rounds import GradientQuery
 from understudy.schema import Codec
 
+# First values, as far as commits and docs say.
 MEMORY = 20.0  # generator steps that the averaged weights remember
 RECENT = 0.1  # weight of a round in the running share of generated rows that the critic knows
 

@@ -23,6 +23,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from understudy.nn.copula import Start
 from understudy.nn.heads import Heads
 
+# First values, as far as commits and docs say.
 DRAWS = 2048  # per class
 TURNS = 6
 LEAST = 1e-3

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from understudy.methods.gradients.critic import Critic, CriticParams
 
+# First values, as far as commits and docs say.
 LARGEST_STEPS = 200  # that an adapting n_D can reach
 WANTED_ACCURACY = 0.7  # share of generated rows that the critic should know
 

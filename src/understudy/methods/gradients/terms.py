@@ -20,6 +20,7 @@ from understudy.nn.mlp import Params
 Rows = Float[Array, "rows width"]
 Classes = Int[Array, " rows"]
 Scalar = Float[Array, ""]
+# A first value, as far as commits and docs say.
 PRIOR_WEIGHT = 0.05  # of the squared distance in standard errors, beside a critic whose scores are of order 1
 
 

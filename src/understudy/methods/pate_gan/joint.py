@@ -38,6 +38,7 @@ from understudy.recipe import Announced, Curator, Opening, check_choice, check_c
 from understudy.schema import Codec, Schema
 
 VOTES = "joint votes"
+# First values; rounds and steps were chosen while looking at credit and epileptic seizure (docs/pate-gan.md).
 PER_FEATURE = 1.5  # judged rows per feature: fewer cannot tell the features apart, more cost time and say no more
 LEAST_JUDGED = 64
 USEFUL = 0.5  # deviations to which a mean must be known to be worth much

@@ -27,6 +27,8 @@ from understudy.questions.frequencies import Frequencies, Shape
 from understudy.schema import Codec
 
 Kind = Literal["flat", "conv"]
+# Fashion-MNIST at epsilon 1 was looked at (docs/images.md). How each number was chosen is not written anywhere: first values, as
+# far as can be told. RARE keeps dark pixels grey now and then, instead of hardly ever white (commit c2f7440).
 BAND = 16  # neighbouring frequencies that are heard together
 LATENT, HIDDEN, MAPS, KERNELS = 32, 64, 32, 16  # of the convolutional network
 FULL = 0.97  # largest variance of a pixel, over that of black and white with its mean
