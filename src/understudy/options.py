@@ -64,7 +64,7 @@ WORDS = {
     "sampling_rate": "probability with which a unit is in the sample of a round (q)",
     "sample_size": "expected units of that sample, where the number of rows is public; None: sampling_rate says it",
     "norm": "largest length of a teacher's vector of answers (C), over the length that is usual by chance",
-    "settle": "rounds with whole steps of the generator; later ones fall like 1 / round and average the noise",
+    "whole_steps": "rounds with whole steps of the generator; later ones fall like 1 / round and average the noise",
     "critic_steps": "rounds per step of the generator (n_D)",
     "adaptive": "whether critic_steps doubles when the critic knows too few generated rows",
     "objective": "loss of the critic: wasserstein or standard",

@@ -106,6 +106,7 @@ def test_unknown_options_of_a_method_get_the_nearest_name(tmp_path):
         ("pate-gan", "teacher_rate=0.1", "teacher_learning_rate"),
         ("pate-gan-as-published", "rate=0.1", "learning_rate"),
         ("mean-embedding", "maker=conv", "generator"),
+        ("pate-gan-joint", "settle=5", "whole_steps"),
     ],
 )
 def test_options_that_were_renamed_are_refused_with_their_new_name(tmp_path, method, old, new):

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy.methods.pate_gan.generator_joint import ridge
+from understudy.methods.pate_gan.generator_joint import JointGenerator, ridge
 from understudy.methods.pate_gan.joint import VOTES, PateGanJoint
-from understudy.schema import Column, Schema
+from understudy.schema import Codec, Column, Schema
 
 SCHEMA = Schema(
     columns=(
@@ -81,3 +81,10 @@ def test_a_student_of_noise_alone_says_little_and_one_of_clear_answers_is_right(
     plain = [np.linalg.lstsq(judged, one)[0] for one in rounds]
     length = lambda many: np.mean([np.linalg.norm(one) for one in many])  # noqa: E731
     assert length(noise) < length(plain) / 3.0
+
+
+def test_models_that_say_settle_for_whole_steps_can_be_read():
+    codec, settings = Codec(SCHEMA), {"judged": 64, "practice": 8, "teacher_steps": 1, "batch": 8}
+    before, now = (JointGenerator.from_dict(settings | {name: 5}, codec) for name in ("settle", "whole_steps"))
+    assert before == now
+    assert now.to_dict() == settings | {"whole_steps": 5}

@@ -77,6 +77,7 @@ RENAMED = {
     "maker": "generator",
     "noise": "latent",
     "rate": "learning_rate",
+    "settle": "whole_steps",
     "student_rate": "student_learning_rate",
     "teacher_rate": "teacher_learning_rate",
 }

@@ -61,7 +61,7 @@ class JointGenerator:
     practice: int
     teacher_steps: int
     batch: int
-    settle: int
+    whole_steps: int
 
     @property
     def network(self) -> Copula:
@@ -93,7 +93,7 @@ class JointGenerator:
         judged = judged - judged.mean(axis=1, keepdims=True)
         slope, blur = jnp.asarray(state.hints.slope), jnp.asarray(state.hints.blur)
         student, signal = jax.vmap(ridge)(judged, answer / slope[:, None], blur / slope)
-        size = 1.0 / jnp.maximum(1.0, state.round - self.settle + 1.0)
+        size = 1.0 / jnp.maximum(1.0, state.round - self.whole_steps + 1.0)
         generator = self._follow(state, frame, student, size, key)
         info = {"signal": signal.mean(), "student": jnp.sqrt((student**2).sum(axis=1)).mean()}
         return JointState(generator, state.hints, state.round + 1.0), info
@@ -137,8 +137,9 @@ class JointGenerator:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any], codec: Codec) -> "JointGenerator":
-        """The way back from `to_dict`."""
-        return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **settings)
+        """The way back from `to_dict`. Models of before say `settle` for `whole_steps`."""
+        known = {"whole_steps" if name == "settle" else name: value for name, value in settings.items()}
+        return cls(heads=Heads.of(codec.blocks, codec.width), classes=codec.class_count, **known)
 
     def mismatch(self, weights: Mapping[str, Any]) -> str:
         return mismatch(weights, self.network.shapes())

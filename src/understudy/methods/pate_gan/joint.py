@@ -65,7 +65,7 @@ class PateGanJoint(Estimator):
     rows_per_teacher: float = 1.0
     most_teachers: int = 100_000  # of all classes together; bounds memory, and surplus rows of a shard are left out
     rounds: int = 24
-    settle: int = 10
+    whole_steps: int = 10
     judged: int | None = None  # None: half as many again as there are features
     practice: int = 512  # generated rows per teacher step
     teacher_steps: int = 1  # n_T
@@ -76,7 +76,7 @@ class PateGanJoint(Estimator):
     votes_share: float = 0.1
 
     def check_options(self) -> None:
-        names = "most_teachers rounds settle practice teacher_steps batch"
+        names = "most_teachers rounds whole_steps practice teacher_steps batch"
         check_counts(**{name: getattr(self, name) for name in names.split()})
         check_counts(teachers=1 if self.teachers is None else self.teachers, judged=self.judged or 1)
         names = "rows_per_teacher norm marginals_share moments_share votes_share"
@@ -163,7 +163,7 @@ class PateGanJoint(Estimator):
     def _generator(self, heads: Heads, classes: int) -> JointGenerator:
         size = heads.width + int(heads.coordinates("numeric").sum())
         judged = self.judged or min(max(math.ceil(PER_FEATURE * size), LEAST_JUDGED), MOST_JUDGED)
-        names = "practice teacher_steps batch settle"
+        names = "practice teacher_steps batch whole_steps"
         same = {name: getattr(self, name) for name in names.split()}
         return JointGenerator(heads=heads, classes=classes, judged=int(judged), **same)
 
