@@ -40,7 +40,7 @@ class DataDependent(GPate):
             raise UsageError("report_share is for runs with a guarantee: use g-pate or g-pate-as-published")
 
     def announce(self, schema: Schema) -> list[Announced]:
-        return super().announce(schema)[:-1]
+        return [one for one in super().announce(schema) if one.purpose != DIRECTIONS]
 
     def unpriced(self) -> tuple[Charge, ...]:
         return (Charge(DIRECTIONS, dpa.SelfComposedDpEvent(dpa.NonPrivateDpEvent(), self.rounds), "no valid price"),)
