@@ -12,6 +12,10 @@ direction of the correlations stands out:
 
 sigma is the noise multiplier that the plan gives (or would give) to products, n the released number of rows. A wide table
 can have few rows as well: then both apply. The plan says from how many rows on a table counts as large (`size_note`).
+
+The clique tree has a rule of its own (`enough_rows` and `CROWDED` in `methods/clique_tree/few_rows.py`), because there it is not
+mean products that drown but counts of columns by class: their noise sigma sqrt(d) grows with the number of columns that share the
+budget and not with the width of an encoded row, and a rare class drowns first.
 """
 
 import math
