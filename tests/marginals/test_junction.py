@@ -8,7 +8,8 @@ import jax
 import numpy as np
 import pytest
 
-from understudy.measure.cells import Grouping, Node, cumulative, group
+from understudy.measure.cells import Grouping, Node
+from understudy.measure.grouping import cumulative, group
 from understudy.methods.marginals.assemble import assemble
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.methods.marginals.junction import Graph, Measured, Model, all_pairs, merge, misfit, tables

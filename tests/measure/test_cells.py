@@ -6,18 +6,16 @@ import pytest
 from understudy.measure.cells import (
     Grouping,
     Node,
-    cell_map,
     distribution,
     estimate,
     first_edges,
-    group,
     interval_count,
-    neighbours,
     recut,
     single_values,
     snap,
     with_edges,
 )
+from understudy.measure.grouping import cell_map, group, neighbours
 from understudy.measure.marginals import released_marginals
 from understudy.measure.tails import with_tails
 from understudy.private.mapping import Block, apply

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.measure.cells import Grouping, Node, group, make_nodes, recut, single_values, value_count, value_step
+from understudy.measure.cells import Grouping, Node, make_nodes, recut, single_values, value_count, value_step
+from understudy.measure.grouping import group
 from understudy.methods.clique_tree.assemble import outcomes_of
 from understudy.methods.clique_tree.levels import nested
 from understudy.schema import Codec, Column, Schema

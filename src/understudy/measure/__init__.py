@@ -10,7 +10,8 @@
 
 and, public, without a door to the rows:
 
-    cells            what a column's cells are, how they are cut and grouped
+    cells            what a column's cells are, and how they are cut
+    grouping         the fewer cells in which columns meet
     shrinkage        how much of a noisy value is believed: one estimator
     tails            outermost cells
     marginals        released distribution functions: how a row looks through them, and back

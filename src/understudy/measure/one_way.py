@@ -23,7 +23,6 @@ from understudy.measure.cells import (
     Grouping,
     Node,
     alike,
-    cell_map,
     estimate,
     has_intervals,
     interval_count,
@@ -33,6 +32,7 @@ from understudy.measure.cells import (
 )
 from understudy.measure.decimals import SHARE as DECIMALS
 from understudy.measure.decimals import Grids, decimals_of, grids, on_grid, worth_asking
+from understudy.measure.grouping import cell_map
 from understudy.measure.spikes import NONE, NOWHERE, Look, closer, first_look, on_numbers, recut_around, worth_looking
 from understudy.measure.spikes import SHARE as LOOKING
 from understudy.private import Curator

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.accounting import Plan
-from understudy.measure.cells import Grouping, Node, cells_of
+from understudy.measure.cells import Grouping, Node
+from understudy.measure.grouping import cells_of
 from understudy.measure.one_way import ask_one_way
 from understudy.methods.clique_tree.levels import nested
 from understudy.questions import Step

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.measure.cells import Grouping, Node, cumulative
+from understudy.measure.cells import Grouping, Node
+from understudy.measure.grouping import cumulative
 from understudy.methods.marginals.generator import Network
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from understudy.accounting import Plan
 from understudy.errors import UsageError
-from understudy.measure.cells import MOST, Grouping, Node, cell_map, group, learned_columns, value_count
+from understudy.measure.cells import MOST, Grouping, Node, learned_columns, value_count
 from understudy.measure.decimals import found_decimals
 from understudy.measure.described import class_cells, grouped_cells, outcome_cells
+from understudy.measure.grouping import cell_map, group
 from understudy.measure.one_way import announce_one_way, ask_one_way
 from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator

@@ -23,7 +23,7 @@ import numpy as np
 
 from understudy.artifact import Model as Artifact
 from understudy.errors import UsageError
-from understudy.measure.cells import cumulative
+from understudy.measure.grouping import cumulative
 from understudy.methods.marginals.assemble import Conditional, stacked
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.methods.marginals.junction import Beliefs, Measured, Model, tables
