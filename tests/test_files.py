@@ -34,6 +34,16 @@ def test_a_failure_leaves_the_old_file_alone_and_names_it(tmp_path, monkeypatch,
     assert [f.read_text() for f in tmp_path.iterdir()] == ["old"]
 
 
+def test_contents_reach_the_disk_before_the_name_unless_nobody_needs_that(tmp_path, monkeypatch):
+    steps = []
+    sync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (steps.append("fsync"), sync(file))[1])
+    monkeypatch.setattr(Path, "replace", lambda part, to: (steps.append("replace"), replace(part, to))[1])
+    write_atomically(tmp_path / "note.txt", "x")
+    write_atomically(tmp_path / "note.txt", "y", synced=False)
+    assert steps == ["fsync", "replace", "replace"] and (tmp_path / "note.txt").read_text() == "y"
+
+
 def test_an_absent_folder_is_told_with_the_name_of_the_file(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         write_atomically(tmp_path / "absent" / "note.txt", "new")

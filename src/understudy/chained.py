@@ -16,10 +16,9 @@ from typing import Any
 
 from understudy.accounting.plan import canonical
 from understudy.errors import UsageError
-from understudy.files import write_atomically
+from understudy.files import PRIVATE, write_atomically
 
 PATIENCE = 120.0  # seconds to wait for other processes
-PRIVATE = 0o600
 
 
 def chain(head: str, body: Mapping[str, Any]) -> str:

@@ -3,6 +3,10 @@
 The contents go to a neighbour with a name of its own, reach the disk, and replace the file in one step; of two writers of
 one file the last one wins, and they do not mix. What goes wrong is raised with the name of the file that was asked for.
 Folders that take long to make have one writer at a time (`alone`).
+
+What is written piece by piece has the same neighbour and the same last step where it is written: tables of any length
+(`schema.writers.TableWriter`), rows on their way to their units (`private.units.write_file`), and a new account, whose name
+is taken under a lock and which is on disk before its folder says so (`chained.write_new`).
 """
 
 import contextlib
@@ -17,17 +21,22 @@ from typing import Any
 from understudy.errors import UsageError
 
 ORDINARY = 0o666  # less the user's umask, as `open` makes files
+PRIVATE = 0o600  # for the owner alone
 
 
-def write_atomically(path: str | Path, content: str | bytes, *, mode: int = ORDINARY) -> Path:
-    """Put `content` (text as UTF-8, line ends as they are) at `path`, and return that as a path."""
+def write_atomically(path: str | Path, content: str | bytes, *, mode: int = ORDINARY, synced: bool = True) -> Path:
+    """Put `content` (text as UTF-8, line ends as they are) at `path`, and return that as a path.
+
+    Files that are only of use to this process and its workers need not reach the disk first: `synced=False`.
+    """
     path = Path(path)
     part = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         error.filename = str(path)

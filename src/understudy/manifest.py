@@ -80,9 +80,7 @@ def read(file: str | Path) -> Manifest:
     place = path_of(file)
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
-        if found["format"] != FORMAT:
-            raise UsageError(f"{str(place)!r} is not a manifest of this version")
-        return Manifest(**found)
+        stated = Manifest(**found) if found["format"] == FORMAT else None
     except FileNotFoundError:
         raise UsageError(
             f"{str(file)!r} has no manifest ({place.name!r}), so nothing says which model made it; take the file that "
@@ -90,6 +88,9 @@ def read(file: str | Path) -> Manifest:
         ) from None
     except (OSError, ValueError, TypeError, KeyError):
         raise UsageError(f"{str(place)!r} is damaged; sample again") from None
+    if stated is None:
+        raise UsageError(f"{str(place)!r} is not a manifest of this version")
+    return stated
 
 
 def check(file: str | Path, folder: str | Path) -> Manifest:

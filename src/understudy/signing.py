@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from understudy.errors import UsageError
-from understudy.files import write_atomically
+from understudy.files import PRIVATE, write_atomically
 
 FORMAT = "understudy signature 1"
 Key = TypeVar("Key")
@@ -64,7 +64,7 @@ def make_keys(private: str | Path) -> tuple[Path, Path]:
     write_atomically(
         secret,
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
-        mode=0o600,
+        mode=PRIVATE,
     )
     write_atomically(
         public,

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import types
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import understudy.private
 from understudy.private.release import Release
 
+WALL = Path(understudy.private.__file__).parent
 HOLDS_ROWS = re.compile(r"Array|ndarray|DataFrame|Series|Table\b")
 
 EXEMPT = {
@@ -165,3 +167,28 @@ class Shard:
 def test_the_check_can_fail(name, thing, expected):
     module = types.SimpleNamespace(__all__=[name], **{name: thing})
     assert unpriced(module) == expected
+
+
+def unnamed(text: str) -> list[str]:
+    """Questions that can be asked, and files of mechanisms, of which no row of a table says so."""
+    from understudy.private.answers import ANSWERS
+
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    mechanisms = (WALL / "mechanisms").glob("[!_]*.py")
+    asked = [
+        question.__name__
+        for question, answer in ANSWERS.items()
+        if not any(
+            f"`{question.__name__}`" in row[0]
+            and f"`{question.__module__.split('.')[-1]}.py`" in row[1]
+            and f"`{answer.__name__.split('.')[-1]}.py`" in row[2]
+            for row in rows
+        )
+    ]
+    return asked + [file.name for file in mechanisms if not any(f"`{file.name}`" in row[1] for row in rows)]
+
+
+def test_the_wall_s_own_page_names_every_question_and_mechanism():
+    text = (WALL / "README.md").read_text("utf-8")
+    assert unnamed(text) == []
+    assert unnamed(text.replace("`Distances`", "").replace("`silenced.py`", "")) == ["Distances", "silenced.py"]

@@ -91,7 +91,7 @@ def test_an_answer_is_the_sum_with_the_noise_of_one_process():
     everybody, secret = subject(sampling_rate=1.0), jnp.asarray(tape()[0], jnp.int32)
     one = answer(everybody, jax.tree.map(jnp.asarray, by_unit(table())), query(), secret)
     total = jnp.asarray(sums(everybody, Several(2))[0], jnp.int32)
-    other = jax.jit(everybody.told)(total, query(), secret)
+    other = jax.jit(everybody.with_noise)(total, query(), secret)
     step = CLIP / everybody.reach(len(total))
     np.testing.assert_allclose(other, one, rtol=0, atol=1.5 * step)
     assert np.median(np.abs(one - everybody.unscaled(total, CLIP))) > 100 * step

@@ -9,8 +9,6 @@ What stripes are made of is the business of `stripes.py` (teachers) and `unit_st
 public options and released counts, never on the engine, so that arrays have the same shape wherever they are worked on.
 """
 
-import os
-import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +24,7 @@ from understudy.accounting import Ledger
 from understudy.conversation import Generator, Query, State
 from understudy.engine import Engine, Inline
 from understudy.errors import UsageError
+from understudy.files import PRIVATE, write_atomically
 from understudy.private.blocks import Blocks, Part
 from understudy.private.noise import IntArray, NoiseSource
 from understudy.private.rounds import Conversation, Held, keys_of_rounds
@@ -135,10 +134,7 @@ def write_sorted(path: Path, stripe: Any, stripes: int, records: Any) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """A private file, whole or not at all."""
-    scratch = path.with_name(f".{secrets.token_hex(4)}.part")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    os.replace(scratch, path)
+    write_atomically(path, content, mode=PRIVATE, synced=False)
 
 
 def block_path(home: Path, part: int, block: int) -> Path:

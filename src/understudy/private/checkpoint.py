@@ -36,6 +36,7 @@ from understudy.accounting import epsilon
 from understudy.accounting.ledger import charges_in
 from understudy.conversation import State
 from understudy.errors import UsageError
+from understudy.files import PRIVATE, write_atomically
 from understudy.private.curator import QUESTION
 from understudy.private.rounds import Conversation
 
@@ -230,14 +231,10 @@ class Checkpoint:
         )
 
     def _write(self, name: str, content: bytes) -> None:
-        """Atomic, synced, readable by the owner alone."""
-        scratch = self.folder / f".{name}"
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, self.folder / name)
+        """Atomic, synced, readable by the owner alone. What a killed process left half written goes: nobody else writes here."""
+        for part in self.folder.glob(f".{name}.*.part"):
+            part.unlink()
+        write_atomically(self.folder / name, content, mode=PRIVATE)
 
 
 def generation(folder: Path) -> int:

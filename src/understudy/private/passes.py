@@ -31,12 +31,12 @@ TICKS = 20
 PIECES = 8  # for each worker: a lost one is computed again, and sums are sent so many times
 Told = Callable[[float], None]
 Part = Callable[[], Iterable[Any]]
-Start = Callable[[], Any]
+Nothing = Callable[[], Any]  # the sums of no rows, to which blocks are added
 Add = Callable[[Any, Any], None]
 
 
 def add_up(
-    parts: Sequence[Part], start: Start, add: Add, told: Told | None = None, engine: Engine | None = None
+    parts: Sequence[Part], start: Nothing, add: Add, told: Told | None = None, engine: Engine | None = None
 ) -> Any:
     """`add(total, block)` for every block of every part."""
     if engine is not None and len(parts) > 1 and all(getattr(part, "portable", False) for part in parts):
@@ -56,7 +56,7 @@ def dealt(parts: Sequence[Any], most: int) -> list[tuple[Any, ...]]:
     return [tuple(parts[first : first + size]) for first in range(0, len(parts), size)]
 
 
-def sum_of(start: Start, add: Add, parts: Sequence[Part]) -> Any:
+def sum_of(start: Nothing, add: Add, parts: Sequence[Part]) -> Any:
     """The sum over some parts, one after another: what a worker does."""
     total = start()
     with threadpool_limits(1), np.errstate(all="ignore"):  # a warning would depend on somebody's row
@@ -66,7 +66,7 @@ def sum_of(start: Start, add: Add, parts: Sequence[Part]) -> Any:
     return total
 
 
-def by_threads(parts: Sequence[Part], start: Start, add: Add, ticker: "Ticker") -> Any:
+def by_threads(parts: Sequence[Part], start: Nothing, add: Add, ticker: "Ticker") -> Any:
     """The same in this process, on all cores."""
     queue, lock = iter(parts), Lock()
 

@@ -59,7 +59,7 @@ class Summing(Protocol):
         """The sum over a sample of these units, in whole numbers. Private."""
         ...
 
-    def told(self, total: Any, query: Query, noise: Any) -> Answer:
+    def with_noise(self, total: Any, query: Query, noise: Any) -> Answer:
         """The answer, from the sum over all units and the tape's noise."""
         ...
 
@@ -90,7 +90,7 @@ def learned(
     mechanism: Summing, generator: Generator, state: State, query: Query, total: Any, noise: Any, public: PRNGKeyArray
 ) -> tuple[State, dict[str, Any]]:
     """The rest of `rounds.one_round`, when the sum is there."""
-    return generator.update(state, query, mechanism.told(total, query, noise), jax.random.split(public)[1])
+    return generator.update(state, query, mechanism.with_noise(total, query, noise), jax.random.split(public)[1])
 
 
 class Owners:

@@ -144,7 +144,7 @@ class NoisyGradient:
         chosen = self.chosen(stream.words(secret, data.size.shape[0]))
         return asked(query, lambda number, weights: self.total(data, chosen, weights, number))
 
-    def told(
+    def with_noise(
         self, total: Int[Array, " coordinates"], query: GradientQuery, noise: Int[Array, " words"]
     ) -> Float[Array, " coordinates"]:
         """The answer: the sum over all stripes with noise."""

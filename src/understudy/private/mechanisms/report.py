@@ -70,9 +70,9 @@ class Report:
         most = smooth.largest(answers * smooth.PRICE_STEPS + tests * self.test, self.touched)
         value = smooth.total(table, gaps, tests, self.test, self.touched)
         noisy = smooth.raised(value, self.scale(table, gaps), coin)
-        return self.told(min(max(noisy, least), most), most)
+        return self.in_words(min(max(noisy, least), most), most)
 
-    def told(self, noisy: int, most: int) -> dict[str, Any]:
+    def in_words(self, noisy: int, most: int) -> dict[str, Any]:
         """The noisy number in words."""
         bound, top = self.epsilon(noisy), self.epsilon(most)
         statement = (
