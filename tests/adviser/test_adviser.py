@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
+import understudy as us
 from benchmarks.experience import collect, write
-from understudy.adviser.advice import WHOLE_TABLE, advise, facts_of, promised, recommend
+from understudy.adviser.advice import WHOLE_TABLE, advise, facts_of, promised, prospect, recommend
 from understudy.adviser.experience import (
     EVERYTHING,
     LABEL,
@@ -288,7 +289,7 @@ def test_stated_ranges_hold_for_tables_left_out(name):
 def test_few_relations_kept_is_said_but_a_label_may_still_be_served():
     known = [seen("t", "a", 0.51), seen("t", "a", 0.85, "label")]
     advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
-    assert advice.useful and "too little" in advice.expect and "use label" in advice.expect
+    assert advice.useful and "too little" in advice.expect and '(use="label")' in advice.expect
     bare = advise(schema_with(label=None), epsilon=1.0, rows=10_000, experience=known)
     assert not bare.useful
 
@@ -348,3 +349,18 @@ def test_the_table_that_advice_rests_on_is_named_however_far_it_is():
     )
     advice = advise(Schema(columns=columns, label="y"), epsilon=1.0, rows=5000)
     assert advice.similar and "()" not in advice.why
+
+
+@pytest.mark.parametrize("rows", [None, 50, 10_000])
+def test_a_named_method_is_not_ranked(rows, monkeypatch):
+    """What is said of it follows from public facts: no result of ours is looked at."""
+    asked = advise(schema_with(), epsilon=1.0, rows=rows)
+    monkeypatch.setattr("understudy.adviser.advice.shipped", lambda: pytest.fail("the adviser was asked"))
+    found = prospect(schema_with(), epsilon=1.0, rows=rows)
+    assert bool(found.hopeless) == asked.hopeless and found.rows_needed == asked.rows_needed
+    assert found.words(rows) == {None: f"It works from about {found.rows_needed:,} rows on.", 10_000: ""}.get(
+        rows, asked.expect
+    )
+    if rows == 50:
+        with pytest.raises(UsageError, match="force=True"):
+            us.fit(None, schema_with(), epsilon=1.0, rows=rows, method="mst")
