@@ -36,12 +36,13 @@ def fit(
     names the holder's account, which is charged first.
     """
     known = schema if isinstance(schema, Schema) else Schema.load(schema)
-    named = None if method == adviser.AUTO else method
-    weighed = any(options.get(option) is not None for option in WEIGHTS)
-    advice = adviser.advise(known, epsilon=epsilon, delta=delta, rows=rows, method=named, weighed=weighed)
-    kind = method_of(advice.method)
-    if kind.private and advice.hopeless and not force:
-        raise UsageError(f"{advice.expect} Nothing was spent; force=True fits all the same")
-    check_names(advice.method, [option.name for option in dataclasses.fields(kind)], options)
+    if method == adviser.AUTO:
+        weighed = any(options.get(option) is not None for option in WEIGHTS)
+        method = adviser.advise(known, epsilon=epsilon, delta=delta, rows=rows, weighed=weighed).method
+    kind = method_of(method)
+    hopeless = kind.private and adviser.prospect(known, epsilon=epsilon, delta=delta, rows=rows).hopeless
+    if hopeless and not force:
+        raise UsageError(f"{hopeless} Nothing was spent; force=True fits all the same")
+    check_names(method, [option.name for option in dataclasses.fields(kind)], options)
     estimator = kind(epsilon=epsilon, delta=delta, seed=seed, **options)
     return estimator.fit(data, known, out=out, account=account, engine=engine)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -106,12 +106,69 @@ def fit_alone(
     """`fit`, by whoever has the checkpoint's folder to itself."""
     plan = make_plan(recipe, schema)
     recipe, _ = recipe.taken_by(schema)
-    told = Teller(progress, plan)
-    told.tell("plan")
-    payer = account_of(account)
+    teller = Teller(progress, plan)
+    teller.tell("plan")
     clear_usual()  # of a fit that was killed
     if store is not None:
         clear(store.folder, PREFIX)
+    run = begun(recipe, data, schema, plan, store, resume, account, noise.void_reason, teller)
+    teller.ledger = run.ledger
+    folder = None if store is None else store.folder
+    paying = None if engine.by_default and not (run.table is not None and run.table._pays) else engine
+    try:
+        if run.table is not None:
+            run.table.open(folder, told=teller.share("read"), engine=paying)
+        curator = Curator(
+            run.table,
+            schema,
+            run.ledger,
+            noise,
+            transcript=None if store is None else store.answers(run.ledger.tokens),
+            told=teller.passes,
+            engine=paying,
+            write_down=None if store is None else store.write_down,
+        )
+        teller.tell("estimate")
+        resolved, counts, opening = open_conversation(recipe, curator, schema, plan, teller)
+        state, history, report = conversed(opening, curator, run.seed, store, teller)
+        teller.tell("finish", teller.rounds)
+        model = finished(recipe, schema, resolved, counts, plan, opening, run, state, history, report)
+    finally:
+        run.ledger.close()
+        if run.table is not None:
+            run.table.close()
+    if out is not None:
+        model.save(out)
+    if store is not None:
+        store.remove()
+    return model
+
+
+class Begun(NamedTuple):
+    """A fit that may ask: what it was charged by, and where it writes down what it spends."""
+
+    seed: int  # of public randomness
+    void_reason: str
+    receipt: Receipt | None
+    ledger: Ledger
+    table: PrivateTable | None  # None where a checkpoint in its rounds has all that is still needed of the rows
+
+
+def begun(
+    recipe: Recipe,
+    data: object,
+    schema: Schema,
+    plan: Plan,
+    store: Checkpoint | None,
+    resume: bool,
+    account: Payer | None,
+    void_reason: str,
+    teller: Teller,
+) -> Begun:
+    """All that happens before the first question: whatever can be refused is refused, then the account is charged, and the
+    ledger is opened last.
+    """
+    payer = account_of(account)
     record = resumable(store, plan, schema, resume)
     if record is not None and store is not None and same_table.differs(data, schema, record["table"]):
         raise UsageError(
@@ -123,100 +180,105 @@ def fit_alone(
         payer.check(postings)
     table: PrivateTable | None = None
     if record is None or not (store and store.in_rounds()):
-        told.tell("read")
+        teller.tell("read")
         table = PrivateTable(data, schema)
-    paying = None if engine.by_default and not (table is not None and table._pays) else engine
-    if record is None:
-        seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
-        started: dict[str, Any] = {"seed": seed, "void_reason": noise.void_reason}
-        if store is not None:
-            started["table"] = same_table.seal(data, schema)
-            store.create(plan.budget.delta)
-        if payer is not None:
-            receipt = pay(payer, postings, plan, store)
-        if store is not None:
-            started["account"] = None if receipt is None else receipt.to_dict()
-            store.begin(started | fingerprint(plan, schema))
-        ledger = Ledger(plan, store.ledger_path if store else None)
-    else:
-        seed = record["seed"]
+    if record is not None:
         assert store is not None
-        if payer is not None:  # the same entry, or a new one if the fit was begun without an account
-            token = "" if receipt is None else receipt.token
-            receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
-            store.begin(record | {"account": receipt.to_dict()})
+        receipt = charged_again(record, receipt, payer, postings, plan, store)
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
-    told.ledger = ledger
-    folder = None if store is None else store.folder
-    held = contextlib.ExitStack()  # workers that keep teachers
-    try:
-        if table is not None:
-            table.open(folder, told=told.share("read"), engine=paying)
-        curator = Curator(
-            table,
-            schema,
-            ledger,
-            noise,
-            transcript=None if store is None else store.answers(ledger.tokens),
-            told=told.passes,
-            engine=paying,
-            write_down=None if store is None else store.write_down,
-        )
-        told.tell("estimate")
-        resolved, counts, opening = open_conversation(recipe, curator, schema, plan, told)
-        key_init, key_rounds = public_keys(seed)
-        state, history = first_state(opening.generator, key_init, opening.hints), History()
-        report: dict[str, Any] = {"statement": opening.said} if opening.said else {}
-        if opening.mechanism is not None:
-            conversation = curator.converse(opening.purpose, opening.mechanism, apart=True, folder=folder).value
-            held.callback(conversation.close)
-            told.rounds = opening.rounds
-            # A conversation that streams would need the table itself to go on: nothing is saved but its ledger.
-            saved = None if conversation.streams else store
-            if store is not None and saved is None:
-                store.give_up()
-            elif saved is not None and saved.in_rounds():
-                state, history = saved.restore(conversation, state)
-            elif saved is not None:
-                saved.save_once(conversation)
-            state, history = talk(
-                opening,
-                conversation,
-                state,
-                key_rounds,
-                save=None if saved is None else partial(saved.save_state, conversation),
-                told=lambda done, figures: told.tell("rounds", done, figures=figures),
-                history=history,
-            )
-            report = conversation.conclude().value
-        told.tell("finish", told.rounds)
-        model = Model(
-            method=recipe.method,
-            generator=opening.generator,
-            weights={name: np.asarray(value) for name, value in opening.generator.sampler(state).items()},
-            schema=schema,
-            resolved=resolved,
-            class_counts=tuple(float(count) for count in counts),
-            plan=plan,
-            ledger=ledger.to_dict(),
-            void_reason=(record or {}).get("void_reason") or noise.void_reason or plan.void_reason,
-            conditional=recipe.conditional(schema),
-            marginals=opening.marginals,
-            released=opening.released,
-            history=history,
-            report=report,
-            account=None if receipt is None else receipt.to_dict(),
-        )
-    finally:
-        ledger.close()
-        held.close()
-        if table is not None:
-            table.close()
-    if out is not None:
-        model.save(out)
+        return Begun(record["seed"], record.get("void_reason") or void_reason, receipt, ledger, table)
+    seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
+    started: dict[str, Any] = {"seed": seed, "void_reason": void_reason}
     if store is not None:
-        store.remove()
-    return model
+        started["table"] = same_table.seal(data, schema)
+        store.create(plan.budget.delta)
+    if payer is not None:
+        receipt = pay(payer, postings, plan, store)
+    if store is not None:
+        started["account"] = None if receipt is None else receipt.to_dict()
+        store.begin(started | fingerprint(plan, schema))
+    return Begun(seed, void_reason, receipt, Ledger(plan, store.ledger_path if store else None), table)
+
+
+def charged_again(
+    record: dict[str, Any],
+    receipt: Receipt | None,
+    payer: Account | None,
+    postings: Sequence[Posting],
+    plan: Plan,
+    store: Checkpoint,
+) -> Receipt | None:
+    """Of a fit that is resumed: the entry it was charged by, or a new one if it was begun without an account."""
+    if payer is None:
+        return receipt
+    token = "" if receipt is None else receipt.token
+    receipt = payer.charge(f"fit {plan.method}", postings, plan.fingerprint(), token)
+    store.begin(record | {"account": receipt.to_dict()})
+    return receipt
+
+
+def conversed(
+    opening: Opening, curator: Curator, seed: int, store: Checkpoint | None, teller: Teller
+) -> tuple[State, History, dict[str, Any]]:
+    """The rounds, if the method has any: what the generator is at the end, what it wrote down, and what is reported of it."""
+    key_init, key_rounds = public_keys(seed)
+    state, history = first_state(opening.generator, key_init, opening.hints), History()
+    if opening.mechanism is None:
+        return state, history, {"statement": opening.said} if opening.said else {}
+    folder = None if store is None else store.folder
+    conversation = curator.converse(opening.purpose, opening.mechanism, apart=True, folder=folder).value
+    with contextlib.closing(conversation):  # workers that keep teachers
+        teller.rounds = opening.rounds
+        # A conversation that streams would need the table itself to go on: nothing is saved but its ledger.
+        saved = None if conversation.streams else store
+        if store is not None and saved is None:
+            store.give_up()
+        elif saved is not None and saved.in_rounds():
+            state, history = saved.restore(conversation, state)
+        elif saved is not None:
+            saved.save_once(conversation)
+        state, history = talk(
+            opening,
+            conversation,
+            state,
+            key_rounds,
+            save=None if saved is None else partial(saved.save_state, conversation),
+            on_progress=lambda done, figures: teller.tell("rounds", done, figures=figures),
+            history=history,
+        )
+        return state, history, conversation.conclude().value
+
+
+def finished(
+    recipe: Recipe,
+    schema: Schema,
+    resolved: Schema,
+    counts: np.ndarray,
+    plan: Plan,
+    opening: Opening,
+    run: Begun,
+    state: State,
+    history: History,
+    report: dict[str, Any],
+) -> Model:
+    """What may leave: released values, what follows from them, and what they cost."""
+    return Model(
+        method=recipe.method,
+        generator=opening.generator,
+        weights={name: np.asarray(value) for name, value in opening.generator.sampler(state).items()},
+        schema=schema,
+        resolved=resolved,
+        class_counts=tuple(float(count) for count in counts),
+        plan=plan,
+        ledger=run.ledger.to_dict(),
+        void_reason=run.void_reason or plan.void_reason,
+        conditional=recipe.conditional(schema),
+        marginals=opening.marginals,
+        released=opening.released,
+        history=history,
+        report=report,
+        account=None if run.receipt is None else run.receipt.to_dict(),
+    )
 
 
 def pay(payer: Account, postings: Sequence[Posting], plan: Plan, store: Checkpoint | None) -> Receipt:
@@ -236,7 +298,7 @@ def earlier_receipt(record: dict[str, Any] | None) -> Receipt | None:
 
 
 def open_conversation(
-    recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, told: Teller
+    recipe: Recipe, curator: Curator, schema: Schema, plan: Plan, teller: Teller
 ) -> tuple[Schema, np.ndarray, Opening]:
     """Everything that is asked once: the schema's estimates, class counts, and the method's own start."""
     multiplier = plan.parameters["noise"]
@@ -262,7 +324,7 @@ def open_conversation(
         counts = np.maximum(curator.ask("class histogram", histogram).value[0], 1.0)
     else:
         counts = np.asarray([float(schema.rows or 1)])
-    told.tell("begin")
+    teller.tell("begin")
     opening = recipe.begin(curator, codec, counts, plan)
     return resolved.with_decimals(opening.decimals), counts, opening
 
@@ -297,14 +359,14 @@ def talk(
     key: Array,
     *,
     save: Callable[[State, History], None] | None = None,
-    told: Callable[[int, Mapping[str, Any]], None] | None = None,
+    on_progress: Callable[[int, Mapping[str, Any]], None] | None = None,
     history: History | None = None,
     chunks: int = CHUNKS,
 ) -> tuple[State, History]:
     """The rounds of every fit, shadow fit and trace. `save` is called before a chunk is charged and run: interrupted anywhere,
     a fit goes on from there with the same noise. It is called again before anything of the chunk leaves, after the last one too:
     a chunk that is run a second time, perhaps on another processor or with a file of rows gone, has shown nobody anything.
-    `told` hears the rounds done and the generator's own figures.
+    `on_progress` hears the rounds done and the generator's own figures.
     """
     history = {} if history is None else history
     chunk = getattr(opening.mechanism, "rounds_at_once", 0) or -(-opening.rounds // chunks)
@@ -324,8 +386,8 @@ def talk(
         for name, values in info.items():
             history.setdefault(name, []).extend(np.asarray(values, float).T.tolist())
         done, more = conversation.done, going_on()
-        if told is not None:
-            told(done, {name: values[-1] for name, values in history.items()})
+        if on_progress is not None:
+            on_progress(done, {name: values[-1] for name, values in history.items()})
     return state, history
 
 

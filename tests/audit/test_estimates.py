@@ -8,7 +8,6 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from understudy.accounting import gaussian
-from understudy.audit.attacks.one_run import epsilon_bound, judge, p_value
 from understudy.audit.estimates import (
     Claim,
     Errors,
@@ -136,24 +135,3 @@ def test_rules_find_the_better_direction():
     assert best_rule(low, high, "gaussian", DELTA, 0.05).errors(low, high) == Errors(0, 0, 100)
     assert best_rule(high, low, "clopper-pearson", DELTA, 0.05).errors(high, low) == Errors(0, 0, 100)
     assert Rule(0.5).errors(np.zeros(3), np.ones(5)) == Errors(0, 0, 3)
-
-
-def test_one_run_holds_and_finds():
-    """Canaries whose true epsilon is 2, by randomized response: 150 audits, at most 5 % too high (18 or more: below 1e-3)."""
-    rng = np.random.default_rng(3)
-    wrong, found = 0, []
-    for _ in range(150):
-        secret = rng.random(200) < 0.5
-        lie = rng.random(200) < 1.0 / (1.0 + math.exp(2.0))
-        scores = np.where(secret ^ lie, 1.0, 0.0) + 1e-3 * rng.random(200)
-        found.append(judge(scores, secret, 100, Claim(2.0, DELTA)).bounds[0].epsilon)
-        wrong += found[-1] > 2.0
-    assert wrong < 18 and np.median(found) > 1.2
-
-
-def test_one_run_p_values():
-    assert p_value(100, 50, 0, 1.0, DELTA) == pytest.approx(1.0)
-    assert p_value(100, 50, 50, 0.0, 0.0) == pytest.approx(0.5**50)
-    assert p_value(100, 50, 45, 1.0, DELTA) > p_value(100, 50, 45, 1.0, 0.0)
-    assert epsilon_bound(100, 50, 25, DELTA, 0.05) == 0.0
-    assert 2.0 < epsilon_bound(100, 50, 50, DELTA, 0.05) < 4.0

@@ -336,10 +336,11 @@ def test_who_names_a_method_is_not_advised(folder, capsys, tmp_path, monkeypatch
     assert code == 0 and "Which method?" not in out
     code, out, _ = command(capsys, "plan", folder / "rows.yaml", *named, "--json")
     assert code == 0 and "advice" not in json.loads(out)
-    # The trap does catch who asks: `plan` without a method, and `fit`, which says what the adviser thinks of the one named.
+    words = ("fit", folder / "rows.csv", "--schema", folder / "rows.yaml")
+    assert command(capsys, *words, *named, "--out", tmp_path / "m")[0] == 0
+    # The trap does catch who asks: `plan` and `fit` without a method.
     assert command(capsys, "plan", folder / "rows.yaml", "--epsilon", "1")[0] == 70
-    words = ("fit", folder / "rows.csv", "--schema", folder / "rows.yaml", *named, "--out", tmp_path / "m")
-    assert command(capsys, *words)[0] == 70
+    assert command(capsys, *words, "--epsilon", "1", "--out", tmp_path / "n")[0] == 70
 
 
 def test_pictures_go_in_and_come_out_and_the_hint_can_be_followed(tmp_path, capsys, monkeypatch):

@@ -203,7 +203,7 @@ def test_samples_are_the_same_on_every_engine(name, model, engines, tmp_path, mo
         out = tmp_path / kind / name
         out.parent.mkdir()
         saved = {"folder": model} if kind == "processes" else {}  # loaded by workers, or sent to them
-        to_files.write_rows(load(model), out, 1250, seed=5, engine=engine, told=told.append, **saved)
+        to_files.write_rows(load(model), out, 1250, seed=5, engine=engine, on_progress=told.append, **saved)
         files = sorted(out.iterdir()) if out.is_dir() else [out]
         written[kind] = [(file.name, file.read_bytes()) for file in files]
     assert sum(told) == 3 * 1250 and len(written["inline"]) == (5 if name == "rows" else 1)

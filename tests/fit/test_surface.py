@@ -1,18 +1,22 @@
 """What a newcomer meets in Python: one call, a readable model, options that are explained, frames that come back as they came."""
 
+import copy
 import dataclasses
+import inspect
+import pickle
 import sys
 
 import numpy as np
 import pandas as pd
 import polars
 import pytest
+from sklearn.base import clone
 
 import understudy as us
 from understudy import progress
 from understudy.errors import UsageError
 from understudy.methods.registry import METHODS, method
-from understudy.options import WORDS
+from understudy.options import WORDS, meaning
 
 SCHEMA = us.Schema.from_dict(
     {
@@ -84,7 +88,58 @@ def test_one_call_charges_an_account(tmp_path):
 def test_help_explains_every_option(name):
     kind = method(name)
     for option in dataclasses.fields(kind):
-        assert f"{option.name}: {WORDS[option.name]}" in kind.__doc__
+        assert meaning(kind, option.name)
+        assert f"\n{option.name}: {meaning(kind, option.name)}" in kind.__doc__
+
+
+def test_every_word_is_about_an_option():
+    options = {name: {option.name for option in dataclasses.fields(method(name))} for name in METHODS}
+    assert set(WORDS) == set().union(*options.values())
+    for name, own in options.items():
+        said = {word for one in method(name).__mro__ for word in vars(one).get("words", {})}
+        assert said <= own, name
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        ("mean-embedding", "rounds", "free"),  # corrections of the fit, not questions
+        ("mean-embedding", "cells_share", "shapes of numeric columns per class"),
+        ("pate-gan", "teachers", "rows_per_teacher"),
+        ("pate-gan-priced", "teachers", "number of rows / 100"),
+        ("pate-gan-priced", "student_steps", "more mean more noise"),
+        ("pate-gan-as-published", "teachers", "number of rows / 1000"),
+        ("gan", "epsilon", "not used"),
+        ("gan", "rounds", "no noise"),
+        ("g-pate-data-dependent", "rounds", "in any case"),
+    ],
+)
+def test_help_says_what_an_option_means_in_this_method(name, option, words):
+    assert words in meaning(method(name), option)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "words"),
+    [
+        (us.RdpCgan, "noise", "'noise'.*it is called 'latent' now"),
+        (method("pate-gan-priced"), "rate", "it is called 'learning_rate' now"),
+        (us.Mst, "step", "did you mean 'steps'"),
+        (us.Independent, "zzz", "it has: epsilon"),
+    ],
+)
+def test_options_of_another_name_are_refused_with_the_way_out(kind, wrong, words):
+    with pytest.raises(TypeError, match=words):
+        kind(**{wrong: 5})
+    with pytest.raises(ValueError, match=words):
+        kind().set_params(**{wrong: 5})
+
+
+def test_an_estimator_is_scikit_learns():
+    one = us.PateGan(rounds=3, noise="laplace")
+    for other in (clone(one), pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):  # noqa: S301  our own bytes
+        assert type(other) is us.PateGan and other.get_params() == one.get_params()
+    assert one.set_params(rounds=4) is one and one.rounds == 4
+    assert list(inspect.signature(us.PateGan).parameters) == [option.name for option in dataclasses.fields(us.PateGan)]
 
 
 def test_a_draft_takes_the_types_of_a_frame():

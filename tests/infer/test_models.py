@@ -199,11 +199,11 @@ def test_questions_about_missing_values_that_cannot_be_asked_are_refused(gaps, t
 
 def test_copies_are_counted_while_they_are_made(model):
     steps = []
-    draw(model, copies=3, rows=50, seed=0, told=steps.append)
+    draw(model, copies=3, rows=50, seed=0, on_progress=steps.append)
     assert steps[0] == 0 and sum(steps) == 9
     steps.clear()
     clique = us.CliqueTree(epsilon=1.0).fit(table(), SCHEMA).fitted
-    draw(clique, copies=5, rows=50, seed=0, told=steps.append)
+    draw(clique, copies=5, rows=50, seed=0, on_progress=steps.append)
     assert steps[0] == 0 and sum(steps) == 15, "few tables of the model itself count as many"
 
 

@@ -14,6 +14,7 @@ toll from both: less of the budget is left to learn from, and on a small table p
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from understudy import estimates
 from understudy.accounting import Budget
@@ -37,6 +38,7 @@ from understudy.schema import Schema
 
 AUTO = "auto"
 NUMERIC = ("continuous", "integer", "ordinal", "datetime")
+FOR_THE_LABEL = 'use="label"'  # the way to ask for it; commands have a flag of another name
 NEAR = 0.3  # total weight below which no benchmark table counts as similar
 COUNT_NOISE = 0.2  # of a class: noise on its count beyond this share, and nothing can be learned of it
 USEFUL = 0.3  # of the gain over chance; below it a model trained on the stand-in says little about people
@@ -98,6 +100,24 @@ def facts_of(schema: Schema, epsilon: float, delta: float = 1e-5, rows: int | No
     )
 
 
+class Prospect(NamedTuple):
+    """What can be said of a fit before a method is chosen: public facts alone, no experience."""
+
+    hopeless: str  # why no method can work; empty: one may
+    rows_needed: int  # from about how many rows on the fit can be of use
+
+    def words(self, rows: int | None) -> str:
+        """For people; nothing where so many rows are enough."""
+        return self.hopeless or (_from_rows_on(self.rows_needed) if rows is None else "")
+
+
+def prospect(schema: Schema, *, epsilon: float, delta: float = 1e-5, rows: int | None = None) -> Prospect:
+    """What those hear who name their method: whether any can work. `advise` asks this, too, and ranks methods besides."""
+    facts = facts_of(schema, epsilon, delta, rows)
+    toll = estimates.toll(schema, gaussian_mu(epsilon, delta), delta, facts.rows)
+    return Prospect(too_little(facts) or not_found(facts, toll), enough_rows(facts, toll))
+
+
 def advise(
     schema: Schema,
     *,
@@ -126,8 +146,7 @@ def advise(
     elif weighed:
         outlook = [one for one in outlook if one.method in WEIGHED]
     near = dict(sorted(zip((one.title for one in known), weights, strict=True), key=lambda pair: pair[1]))
-    hopeless = too_little(facts) or not_found(facts, toll)
-    needed = enough_rows(facts, toll)
+    hopeless, needed = prospect(schema, epsilon=epsilon, delta=delta, rows=rows)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
         return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
     if not outlook or sum(near.values()) < NEAR:
@@ -261,7 +280,7 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     wide = min(1.0, best.highest) - best.lowest > WIDE
     told = NO_FORECAST if wide else _forecast(best, toll, use)
     if facts.rows is None:
-        told = f"It works from about {needed:,} rows on. With {TYPICAL_ROWS:,} rows {told[0].lower()}{told[1:]}"
+        told = f"{_from_rows_on(needed)} With {TYPICAL_ROWS:,} rows {told[0].lower()}{told[1:]}"
         told += "; a public row count says more"
     if toll.lost:
         told += f"; {_estimated(len(toll.lost))} would not be found: declare what is known of them"
@@ -270,7 +289,7 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if not useful:
         little = "What they kept on average is" if wide else "That is"
         told += f". {little} too little to be of use: more rows or a larger epsilon would help"
-        told += "" if use == LABEL else "; models of one label may still be served (use label: --for label)"
+        told += "" if use == LABEL else f"; models of one label may still be served ({FOR_THE_LABEL})"
     return told + "."
 
 
@@ -332,7 +351,7 @@ def without_experience(
         why = "It was asked for by name."
     unknown = "What to expect is not known; evaluate a fit on public rows of the same form first."
     if facts.rows is None:
-        unknown = f"It works from about {needed:,} rows on. {unknown}"
+        unknown = f"{_from_rows_on(needed)} {unknown}"
     return Advice(
         method=method,
         why=(
@@ -346,6 +365,10 @@ def without_experience(
         rows_needed=needed,
         hopeless=bool(hopeless),
     )
+
+
+def _from_rows_on(needed: int) -> str:
+    return f"It works from about {needed:,} rows on."
 
 
 def _estimated(count: int) -> str:

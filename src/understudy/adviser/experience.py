@@ -76,8 +76,6 @@ class Experience:
     facts: Facts
     metric: str
     score: float
-    sd: float | None
-    seeds: int
     real: float
     chance: float
     seconds: float

@@ -23,7 +23,7 @@ POINTS = 200  # of a ROC curve
 class Bound:
     """One estimate of epsilon."""
 
-    kind: str  # clopper-pearson | gaussian | bayesian | one-run
+    kind: str  # clopper-pearson | gaussian | bayesian
     epsilon: float  # lower bound; for bayesian the lower end of the credible interval
     upper: float | None  # upper end of the interval where there is one
     confidence: float

@@ -131,7 +131,7 @@ def trace(
     conversation.look = look
     key_init, key_rounds = public_keys(secrets.randbits(32) if seed is None else seed)
     state = first_state(opening.generator, key_init, opening.hints)
-    talk(opening, conversation, state, key_rounds, told=lambda done, _: spend.note(done, conversation._held))
+    talk(opening, conversation, state, key_rounds, on_progress=lambda done, _: spend.note(done, conversation._held))
     whom, seen, curve, held = looks.whom, looks.seen, looks.curve, conversation._held
     teachers = told(whom, dealt.numbers, seen)
     moments = spend.moments(held)

@@ -164,7 +164,7 @@ def weights(focus: object, workload: object) -> dict[str, object]:
 def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple[Request, "Advice | None"]:
     """The request with the adviser's method in the place of `auto`, and the advice (public facts only, no row is read).
 
-    Who names a method is not advised: the request is as it was, and the advice None.
+    Who names a method is not advised: the request is as it was, and the advice None (`fit` asks `adviser.prospect` then).
     """
     from understudy.adviser import advice as adviser
     from understudy.methods.registry import WEIGHTS
@@ -176,6 +176,13 @@ def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple
         schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, use=use, weighed=weighed
     )
     return replace(wanted, method=advice.method), advice
+
+
+def flagged(text: str) -> str:
+    """Advice in the words of the command line: there `use` is `--for`."""
+    from understudy.adviser.advice import FOR_THE_LABEL
+
+    return text.replace(FOR_THE_LABEL, "--for label")
 
 
 def estimator(wanted: Request) -> "Estimator":

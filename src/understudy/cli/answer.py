@@ -35,8 +35,8 @@ def answer(
     from understudy.infer.ask import answer as ask
 
     about: About = "table" if table else "population"
-    with options("copies", "level"), bar("making copies", 3 * copies, as_json, timed=True) as told:
-        found = ask(load(model), question, copies=copies, seed=seed, about=about, level=level, told=told)
+    with options("copies", "level"), bar("making copies", 3 * copies, as_json, timed=True) as on_progress:
+        found = ask(load(model), question, copies=copies, seed=seed, about=about, level=level, on_progress=on_progress)
     show(found.to_dict(), lambda: "\n".join(lines(found)), as_json)
 
 

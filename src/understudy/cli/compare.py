@@ -89,7 +89,7 @@ def compare(
 
 def values_of(pairs: Sequence[str], methods: Sequence[str]) -> dict[str, list[object]]:
     """`--vary teachers=50,200` as a dictionary of lists, every value checked for every method."""
-    from understudy.candidates import check_methods
+    from understudy.compare.candidates import check_methods
 
     check_methods(methods)
     found: dict[str, list[object]] = {}

@@ -25,6 +25,7 @@ from understudy.cli._recipe import (
     ValidFor,
     WorkloadFile,
     estimator,
+    flagged,
     request,
     resolve,
 )
@@ -117,7 +118,7 @@ def fit(
                 for line in delta_notes(Budget(model.epsilon, model.delta), resolved.rows):
                     typer.echo(line, err=True)
         if model.private and not resume:
-            verdict(advice or advise(loaded, resolved, use), force, quiet or as_json)
+            verdict(advice, loaded, resolved, force, quiet or as_json)
         try:
             if target.is_dir() and not any(target.iterdir()):
                 target.rmdir()  # an empty folder was made for us; the model replaces it as a whole
@@ -152,21 +153,22 @@ def beside(data: Path) -> Path:
     return data.with_suffix(".understudy")
 
 
-def advise(schema: "Schema", wanted: Request, use: str) -> "Advice":
-    """What to expect of a method that was named."""
-    from understudy.adviser import advice as adviser
+def verdict(advice: "Advice | None", schema: "Schema", wanted: Request, force: bool, quiet: bool) -> None:
+    """One line before anything is spent; where nothing useful can come of it, a refusal that --force overrules.
 
-    return adviser.advise(
-        schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, method=wanted.method, use=use
-    )
+    Who named a method is not advised, and hears only whether any method can work.
+    """
+    from understudy.adviser.advice import prospect
 
-
-def verdict(advice: "Advice", force: bool, quiet: bool) -> None:
-    """One line before anything is spent; where nothing useful can come of it, a refusal that --force overrules."""
-    if advice.hopeless and not force:
-        raise UsageError(f"{advice.expect} Nothing was spent; add --force to fit all the same")
-    if not quiet:
-        typer.echo(f"{advice.method}: {advice.expect}", err=True)
+    if advice is None:
+        found = prospect(schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows)
+        hopeless, said = bool(found.hopeless), found.words(wanted.rows or schema.rows)
+    else:
+        hopeless, said = advice.hopeless, flagged(advice.expect)
+    if hopeless and not force:
+        raise UsageError(f"{said} Nothing was spent; add --force to fit all the same")
+    if said and not quiet:
+        typer.echo(f"{wanted.method}: {said}", err=True)
 
 
 def check_consent(model: "Estimator", not_private: bool) -> None:

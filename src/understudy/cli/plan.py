@@ -22,6 +22,7 @@ from understudy.cli._recipe import (
     Use,
     WorkloadFile,
     estimator,
+    flagged,
     request,
     resolve,
     weights,
@@ -95,7 +96,12 @@ def recommendation(advice: "Advice | None") -> list[RenderableType]:
     from rich.text import Text
 
     style = "" if advice.useful else "bold red"
-    return [Text(), Text("Which method?", style="bold"), Text(advice.lines()[0]), Text(advice.lines()[1], style=style)]
+    return [
+        Text(),
+        Text("Which method?", style="bold"),
+        Text(advice.lines()[0]),
+        Text(flagged(advice.lines()[1]), style=style),
+    ]
 
 
 def summary(made: "Plan") -> dict[str, object]:

@@ -116,7 +116,9 @@ def sample(
             )
         return
     with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine", "where"):
-        to_files.write_rows(loaded, out, count, seed=seed, where=where, engine=engine, folder=model, told=advance)
+        to_files.write_rows(
+            loaded, out, count, seed=seed, where=where, engine=engine, folder=model, on_progress=advance
+        )
     asked = where or []
     manifest.write(out, model, count, " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked]))
     seconds = time.perf_counter() - started

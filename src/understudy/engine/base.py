@@ -75,14 +75,14 @@ class Engine(ABC):
         question: Callable[[Task], Any],
         partitions: Sequence[Task],
         start: Callable[[], Any],
-        told: Callable[[], None] | None = None,
+        on_progress: Callable[[], None] | None = None,
     ) -> Any:
-        """`start()` plus `question(p)` for every partition. `told` is called when one is done."""
+        """`start()` plus `question(p)` for every partition. `on_progress` is called when one is done."""
         total = start()
         for _, value in self._once(question, partitions, closed=True, ahead=AHEAD * self.workers):
             total = exact.merged(total, checked(value, start()))
-            if told is not None:
-                told()
+            if on_progress is not None:
+                on_progress()
         return total
 
     def map_partitions(self, function: Callable[[Task], Result], partitions: Sequence[Task]) -> Iterator[Result]:

@@ -103,18 +103,18 @@ def draw(
     copies: int = 20,
     rows: int | None = None,
     seed: int | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Drawn:
     """Copies of a stand-in; with `rows` rows each, by default as many as the table has, up to `MOST_ROWS`.
 
-    `told` hears of every copy three times, when it is fitted, when its rows are drawn and while it is set beside tables of the
-    model itself: some methods take seconds or, with many columns, a minute for each. The first
+    `on_progress` hears of every copy three times, when it is fitted, when its rows are drawn and while it is set beside tables
+    of the model itself: some methods take seconds or, with many columns, a minute for each. The first
     word, of no steps, is said at once.
     """
     if copies < 2:
         raise UsageError(f"copies={copies} must be at least 2")
     size = min(model.rows, MOST_ROWS) if rows is None else rows
-    step = told or (lambda steps: None)
+    step = on_progress or (lambda steps: None)
     step(0)
     source, random = model.redraw_source(), rng(seed)
     models, frames = [], []
@@ -139,12 +139,12 @@ def answer(
     about: About = "population",
     level: float = 0.95,
     drawn: Drawn | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Answered:
     """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before;
-    `told` hears of those that are made now."""
+    `on_progress` hears of those that are made now."""
     question = parse(text, model.schema)
-    drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed, told=told)
+    drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed, on_progress=on_progress)
     each, own = drawn.ask(question, model.rows)
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
     if not groups:

@@ -106,17 +106,17 @@ def own_tables(
     copies: int,
     chance: float,
     random: np.random.Generator,
-    told: Callable[[int], None] = lambda steps: None,
+    on_progress: Callable[[int], None] = lambda steps: None,
 ) -> list[pd.DataFrame]:
     """Tables of the model itself, which show how far its copies are off on average: few where rows are drawn evenly.
 
-    `told` hears of as many steps as there are copies, however few tables that are.
+    `on_progress` hears of as many steps as there are copies, however few tables that are.
     """
     count = copies if chance > 0.0 else min(copies, EVEN)
     found = []
     for number in range(count):
         found.append(model.sample(rows, seed=int(random.integers(2**31))))
-        told(copies * (number + 1) // count - copies * number // count)
+        on_progress(copies * (number + 1) // count - copies * number // count)
     return found
 
 

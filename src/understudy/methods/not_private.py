@@ -31,6 +31,10 @@ class NotPrivate(Estimator):
 
     private: ClassVar[bool] = False
     trained: ClassVar[str]
+    words: ClassVar[Mapping[str, str]] = {
+        "epsilon": "not used: statistics are asked for at epsilon 1,000, and what is asked in rounds has no noise",
+        "rounds": "rounds of questions, as often as the generator asks; answers have no noise",
+    }
 
     rounds: int = 1
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from understudy.errors import UsageError
 from understudy.lazy import resolve
+from understudy.options import hint
 
 
 class Row(NamedTuple):
@@ -59,28 +60,14 @@ def method(name: str) -> Any:
     """The estimator class called `name`."""
     if name not in METHODS:
         near = get_close_matches(name, METHODS, n=1)
-        hint = f"did you mean {near[0]!r}? All there are:" if near else "choose one of"
-        raise UsageError(f"method: {name!r} is unknown; {hint} {', '.join(METHODS)}")
+        which = f"did you mean {near[0]!r}? All there are:" if near else "choose one of"
+        raise UsageError(f"method: {name!r} is unknown; {which} {', '.join(METHODS)}")
     return resolve(METHODS[name].estimator)
 
 
 def method_options(name: str) -> list[str]:
     """The options of the method called `name`, besides those that every method has."""
     return [one for one in inspect.signature(method(name)).parameters if one not in ("epsilon", "delta", "seed")]
-
-
-# Options that were called otherwise before the first release: old name -> new name.
-RENAMED = {
-    "autoencoder_rate": "autoencoder_learning_rate",
-    "critic_rate": "critic_learning_rate",
-    "generator_rate": "generator_learning_rate",
-    "maker": "generator",
-    "noise": "latent",
-    "rate": "learning_rate",
-    "settle": "whole_steps",
-    "student_rate": "student_learning_rate",
-    "teacher_rate": "teacher_learning_rate",
-}
 
 
 WEIGHED = ("clique-tree",)  # methods that have a workload
@@ -98,12 +85,7 @@ def check_names(name: str, known: Iterable[str], wanted: Iterable[str]) -> None:
                 f"{option}: method {name!r} has no workload, all columns count the same there; choose {' or '.join(WEIGHED)}, or "
                 "leave it out"
             )
-        near = get_close_matches(option, known, n=1)
-        if RENAMED.get(option) in known:
-            advice = f"it is called {RENAMED[option]!r} now"
-        else:
-            advice = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known)}"
-        raise UsageError(f"method {name!r} has no option {option!r}; {advice}")
+        raise UsageError(f"method {name!r} has no option {option!r}; {hint(option, known)}")
 
 
 def generator(name: str) -> Any:

@@ -22,7 +22,6 @@ KINDS = {
     "clopper-pearson": "Clopper-Pearson",
     "gaussian": "Gaussian curve",
     "bayesian": "Bayesian",
-    "one-run": "one run",
 }
 HOW = {
     "clopper-pearson": (
@@ -37,7 +36,6 @@ HOW = {
         "credible interval under a prior (Zanella-Béguelin et al. 2023). Not a frequentist bound: it does not limit how "
         "often an audit is wrong, so it never decides the verdict"
     ),
-    "one-run": "many canaries guessed from one fit (Steinke, Nasr, Jagielski 2023). Assumption-free, and weak for few canaries",
 }
 THREATS = {
     "black-box": "sees one synthetic table per fit, as a recipient would",

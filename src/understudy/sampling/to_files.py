@@ -35,7 +35,7 @@ from understudy.schema import Codec, open_writer
 
 PART = 16  # blocks in a part: a million rows
 PAYS = 4_000_000  # rows from which on to start worker processes pays, unless an engine was named
-Told = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
 class Saved(NamedTuple):
@@ -107,16 +107,16 @@ def write_rows(
     where: Where = None,
     engine: str | Engine | None = None,
     folder: str | Path | None = None,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Path:
-    """Write `rows` rows of a model to a file or a folder of parts. `told` hears how many rows were written.
+    """Write `rows` rows of a model to a file or a folder of parts. `on_progress` hears how many rows were written.
 
     `folder`: where the model is saved, so that workers load it from there; otherwise it is sent to them.
     """
     if rows < 0:
         raise UsageError(f"rows={rows} must not be negative")
     drawing = Drawing(model, rows, secrets.randbits(32) if seed is None else seed, where, BATCH, PART)
-    target, heard = Path(out), told or (lambda _: None)
+    target, heard = Path(out), on_progress or (lambda _: None)
     with opened(engine) as running:
         used = Inline() if running.by_default and rows < PAYS else running
         if folder is not None and not isinstance(used, Inline):
@@ -128,15 +128,15 @@ def write_rows(
     return target
 
 
-def write_file(drawing: Drawing, codec: Codec, target: Path, engine: Engine, told: Told) -> None:
+def write_file(drawing: Drawing, codec: Codec, target: Path, engine: Engine, on_progress: OnProgress) -> None:
     """All blocks in their order."""
     with open_writer(target, codec) as writer:
         for table in engine.map_partitions(partial(draw_block, drawing), drawing.blocks):
             writer.write(table)
-            told(table.num_rows)
+            on_progress(table.num_rows)
 
 
-def write_folder(drawing: Drawing, target: Path, engine: Engine, told: Told) -> None:
+def write_folder(drawing: Drawing, target: Path, engine: Engine, on_progress: OnProgress) -> None:
     """All parts, into a hidden folder beside the target that takes its name at the end."""
     if target.exists() and not (target.is_dir() and all(part.match("part-*.parquet") for part in target.iterdir())):
         raise UsageError(f"{str(target)!r} holds something else than parts of a sample; choose another name")
@@ -144,7 +144,7 @@ def write_folder(drawing: Drawing, target: Path, engine: Engine, told: Told) -> 
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}-", dir=target.parent)).resolve()
     try:
         for written in engine.map_partitions(partial(write_part, drawing, scratch), drawing.parts):
-            told(written)
+            on_progress(written)
         os.chmod(scratch, 0o755)
         if target.exists():
             shutil.rmtree(target)

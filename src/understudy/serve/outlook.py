@@ -78,12 +78,11 @@ def outlook(schema: Schema, wish: Wish) -> Outlook:
 
 
 def useful(schema: Schema, options: Mapping[str, Any]) -> bool:
-    """Whether the adviser expects anything of a fit with these options; `fit` refuses otherwise, unless forced."""
+    """Whether anything can come of a fit with these options; `fit` refuses otherwise, unless forced."""
     from understudy.adviser import advice as adviser
 
     epsilon, delta = float(options["epsilon"]), float(options["delta"])
-    rows, method = options.get("rows"), str(options["method"])
-    return bool(adviser.advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method).useful)
+    return not adviser.prospect(schema, epsilon=epsilon, delta=delta, rows=options.get("rows")).hopeless
 
 
 def gains(plan: "Plan") -> tuple[tuple[float, float], ...]:

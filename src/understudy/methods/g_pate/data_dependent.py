@@ -8,7 +8,7 @@ does the moment at which answers stop: see `private/mechanisms/published_gradien
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import dp_accounting as dpa
 import numpy as np
@@ -27,6 +27,16 @@ from understudy.schema import Codec, Schema
 @dataclass(kw_only=True, eq=False, repr=False)
 class DataDependent(GPate):
     """A class and no preset: it has another mechanism, and its answers have no valid price."""
+
+    words: ClassVar[Mapping[str, str]] = {
+        "epsilon": "the data-dependent epsilon at which answers stop; no guarantee",
+        "rounds": "rounds after which answers end in any case",
+        "sigma_test": "noise of the consensus test, in votes",
+        "answer_units": "sets the noise of an answer: that of a price of so many tests of consensus",
+        "expected": "share of a round's questions that is answered, at most",
+        "directions_share": "without effect: directions have no valid price",
+        "report_share": "must be 0: a report is for runs with a guarantee",
+    }
 
     @property
     def void_reason(self) -> str:

@@ -87,6 +87,16 @@ class GPate(Estimator):
     """Options; None means a default computed from public or released values."""
 
     method: ClassVar[str] = "g-pate"
+    words: ClassVar[Mapping[str, str]] = {
+        "rounds": "how often the generator asks; more rounds mean more noise on each answer; None: as many as sigma_test leaves",
+        "judged": "generated rows that teachers judge per ensemble and round",
+        "clip": "largest size of a projected coordinate that is told apart (c); bins divide what lies within",
+        "marginals_share": "share of the squared loss for one-way marginals and cells of the columns; None: by the kind of table",
+        "moments_share": "share for locations, scales and rates of columns per class; None: by the kind of table",
+        "directions_share": (
+            "share for the directions in which teachers would move generated rows; None: by the kind of table"
+        ),
+    }
 
     teachers: int | None = None  # per ensemble; None: its released row count / rows_per_teacher
     rows_per_teacher: float = 5.0

@@ -4,6 +4,7 @@ g-pate-noise-free    the method of `method.py` with tests of consensus and answe
                      test is answered, and there is no start but the class counts
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +18,10 @@ class Reference(NoiseFree, GPate):
     """A class and no preset: its answers have no noise and no price."""
 
     trained: ClassVar[str] = DIRECTIONS
+    words: ClassVar[Mapping[str, str]] = {
+        "expected": "share of a round's questions that is answered, at most",
+        "directions_share": "without effect: directions are asked for in any case and cost nothing",
+    }
 
     rounds: int = 100  # not None, as there is no noise that it could follow from
 

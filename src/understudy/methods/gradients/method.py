@@ -16,7 +16,7 @@ calibration then prices the true events, by privacy-loss distributions.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import dp_accounting as dpa
 import numpy as np
@@ -64,6 +64,12 @@ FLOATING = (
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientGan(Estimator):
     """Options; what they default to is the business of the methods."""
+
+    words: ClassVar[Mapping[str, str]] = {
+        "rounds": "gradients that are asked for, of autoencoder and critic together; more mean more noise on each",
+        "generator_steps": "steps of the generator at each of its turns; free",
+        "critic_steps": "rounds of the critic before each turn of the generator (n_D)",
+    }
 
     start: StartFrom = "moments"
     rounds: int = 300  # gradients that are asked for, all together

@@ -5,6 +5,7 @@ medGAN's minibatch averaging, in whose place medgan has tableGAN's information l
 standard objective alone the critic wins within a few hundred rounds and rare categories vanish from the generated rows.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +22,11 @@ class Reference(NotPrivate, GradientGan):
     """A GAN that learns from exact gradients. A class and no preset: it has another mechanism and no price."""
 
     trained: ClassVar[str] = GRADIENTS
+    words: ClassVar[Mapping[str, str]] = {
+        "rounds": "gradients that are asked for, of autoencoder and critic together; they have no noise",
+        "clip": "without effect: gradients are exact",
+        "gradients_share": "any number: exact gradients are asked for, at no cost; None: on top of paid moments none are",
+    }
 
     rounds: int = 1500
     gradients_share: float | None = 1.0  # they are asked for, on top of a start too: they cost nothing

@@ -22,6 +22,7 @@ counted with less noise.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -56,6 +57,9 @@ class Aim(Estimator):
     """Options of AIM."""
 
     method: ClassVar[str] = "aim"
+    words: ClassVar[Mapping[str, str]] = {
+        "rounds": "marginals that are chosen and counted; more mean more noise on each; None: twice as many as there are columns",
+    }
     redrawn: ClassVar[str] = "understudy.methods.marginals.redraw:Redrawn"
     conditioned: ClassVar[str] = "understudy.methods.marginals.conditioned:Conditioned"
     by_person: ClassVar[bool] = True

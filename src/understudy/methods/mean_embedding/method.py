@@ -43,6 +43,14 @@ class MeanEmbedding(Estimator):
     method: ClassVar[str] = "mean-embedding"
     redrawn: ClassVar[str] = "understudy.methods.mean_embedding.redraw:Redrawn"
     by_person: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {
+        "marginals_share": "share of the squared loss for one-way marginals of columns and where to cut them; not of pictures",
+        "moments_share": "share for locations, scales and rates of columns per class; of pictures, for sums per class and group",
+        "cells_share": "share for the shapes of numeric columns per class",
+        "pairs_share": "share for products of columns per class; of pictures, for products of low frequencies",
+        "rounds": "simulate-and-correct rounds of the latent correlations; free, they ask nothing",
+        "generator": "of pictures: flat, in closed form, or conv, trained to the same released moments",
+    }
 
     marginals_share: float = 0.12
     shapes_share: float = 0.25  # in wide tables only

@@ -58,6 +58,10 @@ class PateGanJoint(Estimator):
     """PATE-GAN with one vector of answers per teacher and round; None means a default from public or released values."""
 
     method: ClassVar[str] = "pate-gan-joint"
+    words: ClassVar[Mapping[str, str]] = {
+        "judged": "generated rows that teachers judge per class and round; None: half as many again as there are features",
+        "votes_share": "share for the teachers' votes",
+    }
 
     start: StartFrom = "none"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher

@@ -60,6 +60,9 @@ class PateGan(Estimator):
     """Options; None means a default computed from public or released values (see `settings`)."""
 
     method: ClassVar[str] = "pate-gan"
+    words: ClassVar[Mapping[str, str]] = {
+        "rows_per_teacher": "rows that a teacher should have, on average; None: as many as the noise of the votes allows",
+    }
 
     start: StartFrom = "moments"  # what is paid for before the votes
     teachers: int | None = None  # per class; None: the released class count / rows_per_teacher

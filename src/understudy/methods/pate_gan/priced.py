@@ -42,6 +42,16 @@ class PateGanPriced(Estimator):
     """Options of the paper's algorithm; the number of rounds is one of them, so the price is known beforehand."""
 
     method: ClassVar[str] = "pate-gan-priced"
+    words: ClassVar[Mapping[str, str]] = {
+        "teachers": "teachers in all; None: the released number of rows / 100",
+        "rounds": "rounds of training, student_steps x batch answers in each; more of them mean more noise on each answer",
+        "batch": "generated rows per step; each of the student's asks for a vote",
+        "student_steps": "steps of the student per round (n_S); each asks for batch votes, so more mean more noise",
+        "learning_rate": "learning rate of student and generator, as the paper has it",
+        "teacher_learning_rate": "learning rate of teachers",
+        "answers": "what the released share of votes says: the share, or the label of the majority",
+        "noise": "gaussian or laplace noise on votes; with delta=0 laplace",
+    }
 
     teachers: int | None = None  # None: the released number of rows / 100
     rounds: int = 20

@@ -6,6 +6,7 @@ columns are still scaled by public bounds, so that those mistakes of public impl
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,6 +29,13 @@ class PateGanAsPublished(Estimator):
     """Options of the published algorithm; its accountant depends on the data, so the certificate is void."""
 
     method: ClassVar[str] = "pate-gan-as-published"
+    words: ClassVar[Mapping[str, str]] = {
+        "epsilon": "the data-dependent epsilon at which training stops; no guarantee",
+        "teachers": "teachers in all; None: the released number of rows / 1000",
+        "batch": "generated rows per step; each of the student's asks for a vote",
+        "student_steps": "steps of the student per round (n_S); each asks for batch votes",
+        "learning_rate": "learning rate of teachers, student and generator, as the paper has it",
+    }
 
     teachers: int | None = None  # None: released row count / 1000, one of the paper's choices
     inverse_scale: float = 0.01  # lambda; the paper does not state its value

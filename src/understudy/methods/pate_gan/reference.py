@@ -4,6 +4,7 @@ pate-gan-noise-free    the method of `method.py` with votes as they are; no star
                        generator that may move faster, because nothing has to be averaged
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +18,10 @@ class Reference(NoiseFree, PateGan):
     """A class and no preset: its answers have no noise and no price."""
 
     trained: ClassVar[str] = VOTES
+    words: ClassVar[Mapping[str, str]] = {
+        "noise": "without effect: votes have no noise",
+        "votes_share": "votes are asked for in any case and cost nothing",
+    }
 
 
 PateGanNoiseFree = preset(

@@ -11,11 +11,13 @@ import pytest
 from understudy.account import Account
 from understudy.accounting import Budget, Ledger, epsilon, holds, verify
 from understudy.artifact import load
-from understudy.candidates import candidates
 from understudy.cli import run as command
 from understudy.cli._output import show
 from understudy.cli.compare import table as shown
-from understudy.compare import CHOICE, CHOICE_LEDGER, RECORD, RESULT, Comparison, Entry, choose, compare, sealed, split
+from understudy.compare import RECORD, Comparison, Entry, compare
+from understudy.compare.candidates import candidates, split
+from understudy.compare.choice import CHOICE, choose
+from understudy.compare.folder import CHOICE_LEDGER, RESULT, sealed
 from understudy.errors import UsageError
 from understudy.files import write_json
 from understudy.methods.registry import method

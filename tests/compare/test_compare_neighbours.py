@@ -13,9 +13,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import understudy.compare as own
+import understudy.compare.run as own
 from understudy import cli
-from understudy.compare import CHOICE, CHOICE_LEDGER
+from understudy.compare.choice import CHOICE
+from understudy.compare.folder import CHOICE_LEDGER
 from understudy.private import Curator, Release
 from understudy.questions import digest
 from understudy.schema import Column, Schema
