@@ -72,7 +72,7 @@ class RowGenerator(Generator, Protocol):
 
 
 class ColumnGenerator(Generator, Protocol):
-    """Draws column by column, without an encoded row: tables."""
+    """Draws column by column, without an encoded row: tables. `fitted_afterwards` says that every block takes long."""
 
     def columns(self, sampler: Mapping[str, np.ndarray]) -> Columns:
         """What draws rows of given classes; whatever can be prepared is prepared here."""

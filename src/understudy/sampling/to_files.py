@@ -35,6 +35,7 @@ from understudy.schema import Codec, open_writer
 
 PART = 16  # blocks in a part: a million rows
 PAYS = 4_000_000  # rows from which on to start worker processes pays, unless an engine was named
+PAYS_FITTED = 2 * BATCH  # where rows are fitted to counts after they are drawn: a block takes some twenty seconds then
 OnProgress = Callable[[int], None]
 
 
@@ -118,7 +119,8 @@ def write_rows(
     drawing = Drawing(model, rows, secrets.randbits(32) if seed is None else seed, where, BATCH, PART)
     target, heard = Path(out), on_progress or (lambda _: None)
     with opened(engine) as running:
-        used = Inline() if running.by_default and rows < PAYS else running
+        pays = PAYS_FITTED if getattr(model.generator, "fitted_afterwards", False) else PAYS
+        used = Inline() if running.by_default and rows < pays else running
         if folder is not None and not isinstance(used, Inline):
             drawing = replace(drawing, model=Saved(str(Path(folder).resolve()), model_digest(folder)))
         if target.suffix:

@@ -101,6 +101,11 @@ class CliqueTreeGenerator(OfTables):
         wanted = len(network.left), len(network.share), len(network.counted_left)
         return cls(*coordinates(codec), steps, parents, entries, cells, outcomes, *wanted)
 
+    @property
+    def fitted_afterwards(self) -> bool:
+        """Whether drawn rows are fitted to counts beside the tree, which takes seconds for a block of rows."""
+        return self.tables > 0
+
     def columns(self, sampler: Mapping[str, Any]) -> "Tables":
         """What draws rows, column by column."""
         return Tables(self, Network(**{name: np.asarray(value) for name, value in (UNKNOWN | dict(sampler)).items()}))
