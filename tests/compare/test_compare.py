@@ -14,7 +14,7 @@ from understudy.artifact import load
 from understudy.cli import run as command
 from understudy.cli._output import show
 from understudy.cli.compare import table as shown
-from understudy.compare import RECORD, Comparison, Entry, compare
+from understudy.compare import RECORD, Comparison, Entry, compare, run
 from understudy.compare.candidates import candidates, split
 from understudy.compare.choice import CHOICE, choose
 from understudy.compare.folder import CHOICE_LEDGER, RESULT, sealed
@@ -423,19 +423,58 @@ def test_library_errors_name_arguments(tmp_path):
         assert str(refused.value).startswith(start) and "--" not in str(refused.value)
 
 
-def test_a_comparison_goes_on_with_its_own_table_only(tmp_path):
+def interrupted(monkeypatch, rows, out):
+    """A comparison that ended in its second fit."""
+    right = run._fit
+
+    def ends(name, *how):
+        if name != METHODS[0]:
+            raise KeyboardInterrupt
+        return right(name, *how)
+
+    monkeypatch.setattr(run, "_fit", ends)
+    with pytest.raises(KeyboardInterrupt):
+        compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    monkeypatch.setattr(run, "_fit", right)
+
+
+def test_a_comparison_goes_on_with_its_own_table_only(tmp_path, monkeypatch):
     """Models of one table beside models of another would be compared, and the charge would be for people who are not in it."""
+    rows, other, out = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "out"
+    table(200).to_csv(rows, index=False)
+    table(200, 1).to_csv(other, index=False)
+    interrupted(monkeypatch, rows, out)
+    assert sealed(out).stat().st_mode & 0o777 == 0o600 and not (out / sealed(out).name).exists()
+    with pytest.raises(UsageError, match="holds models of another table"):
+        compare(other, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert not (out / METHODS[1]).exists()
+    first = compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out) == first
+
+
+def test_what_tells_the_table_goes_with_the_last_fit(tmp_path, monkeypatch):
+    """Its digest and key together say whether a guess at a row is right. Kept for good, it was found beside published models."""
     rows, out = tmp_path / "rows.csv", tmp_path / "out"
     table(200).to_csv(rows, index=False)
-    first = compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
-    assert sealed(out).stat().st_mode & 0o777 == 0o600 and not (out / sealed(out).name).exists()
-    assert compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out) == first
-    shutil.rmtree(out / "independent")
-    table(200, 1).to_csv(rows, index=False)
-    with pytest.raises(UsageError, match="holds models of another table"):
-        compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
-    assert not (out / "independent").exists()
-    shutil.rmtree(out)  # begun anew, the folder is of the new table
+    interrupted(monkeypatch, rows, out)
+    assert sealed(out).exists()
     compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
-    sealed(out).unlink()  # as of comparisons that were made before: nobody can know
-    compare(table(10), SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.csv"]
+    shutil.rmtree(out / METHODS[1])  # of which table another one would be nobody can say now
+    with pytest.raises(UsageError, match=f"the model of {METHODS[1]} is missing from"):
+        compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+
+
+def test_a_file_of_somebody_else_is_not_in_the_way_of_the_secret(tmp_path):
+    mine, out = tmp_path / "out.table.json", tmp_path / "out"
+    mine.write_text('{"mine": 1}')
+    with pytest.raises(UsageError, match="is in the way of a secret file"):
+        compare(table(200), SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert mine.read_text() == '{"mine": 1}' and not (out / METHODS[0]).exists()
+
+
+def test_a_comparison_in_the_folder_where_one_is(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    compare(table(200), SCHEMA, methods=METHODS, epsilon=2.0, out=".")
+    assert {METHODS[0], METHODS[1], "result.json"} <= {path.name for path in (tmp_path / "here").iterdir()}

@@ -146,6 +146,9 @@ def test_a_misspelt_column_and_another_separator_are_told_apart(tmp_path):
         UsageError, match="column 'age' of the schema is not in the table; column 1 of the table is called nearly so"
     ):
         check(tmp_path / "t.csv", CHECKED)
+    (tmp_path / "t.csv").write_text("agee,Berlin,day,low,ill\n")  # may be a row that has words of the schema in it
+    with pytest.raises(UsageError, match=r"column 'age' \(and 1 more\) of the schema is not in the table$"):
+        check(tmp_path / "t.csv", CHECKED)
     (tmp_path / "t.csv").write_text("age#town#day#low#ill\n")
     with pytest.raises(UsageError, match="has one column only: is there a header line, and a comma, a semicolon"):
         check(tmp_path / "t.csv", CHECKED)

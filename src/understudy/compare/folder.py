@@ -1,13 +1,13 @@
 """A comparison on disk: what it was begun with, the models that are finished, and its result.
 
 A folder belongs to one comparison: models fitted under another split, or to another table, would make its total untrue. Run
-again, it goes on where it was interrupted. The seal of its table was computed from the rows and stands beside it, for the owner
-alone.
+again, it goes on where it was interrupted. The seal of its table was computed from the rows: it stands beside the folder, for the
+owner alone, until the last model is finished.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -118,22 +118,51 @@ def begin(folder: Path, record: dict[str, Any], data: object, schema: Schema) ->
 
 def sealed(folder: Path) -> Path:
     """Where a comparison keeps the seal of its table: beside the folder, never inside, because it was computed from the rows."""
-    return folder.with_name(f"{folder.name}.table.json")
+    whole = Path(os.path.abspath(folder))
+    return whole.with_name(f"{whole.name}.table.json")
 
 
 def keep_secret(path: Path, found: Mapping[str, Any]) -> None:
-    """A file for its owner alone."""
-    path.unlink(missing_ok=True)  # of a comparison whose folder was deleted
+    """A file for its owner alone. One of a comparison whose folder was deleted makes room, any other does not."""
+    if path.exists():
+        if not is_seal(path):
+            raise UsageError(f"out: {str(path)!r} is in the way of a secret file; move it, or choose another name")
+        path.unlink()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump({"secret": "computed from the rows: never hand this file on", **found}, file)
 
 
-def check_table(folder: Path, data: object, schema: Schema) -> None:
-    """Models that are kept must be of the table that the others will be fitted to. Without a seal nobody can know."""
+def is_seal(path: Path) -> bool:
+    """Whether a comparison wrote this file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"secret", "facts", "key", "digest"} == found.keys()
+
+
+def forget_table(folder: Path) -> None:
+    """Nothing is fitted any more. With its key beside it the digest tells whoever finds it whether a guess at a row is right."""
+    sealed(folder).unlink(missing_ok=True)
+
+
+def check_table(folder: Path, data: object, schema: Schema, names: Iterable[str]) -> None:
+    """Models that are kept must be of the table that the others will be fitted to. Once all were finished nobody can know."""
+    if not (folder / RECORD).exists():
+        return
     path = sealed(folder)
-    if (folder / RECORD).exists() and path.is_file() and same_table.differs(data, schema, read_json(path)):
+    if path.is_file():
+        if same_table.differs(data, schema, read_json(path)):
+            raise UsageError(
+                f"out: {str(folder)!r} holds models of another table; go on with the file it was begun with, or choose another "
+                "name"
+            )
+        return
+    lost = [name for name in names if not (folder / name / "model.json").is_file()]
+    if lost:
         raise UsageError(
-            f"out: {str(folder)!r} holds models of another table; go on with the file it was begun with, or choose another name"
+            f"out: the model of {lost[0]} is missing from {str(folder)!r}, whose fits were finished before; put it back, or "
+            "choose another name"
         )
 
 

@@ -28,6 +28,7 @@ from understudy.compare.folder import (
     check_same,
     check_table,
     finished,
+    forget_table,
     made_before,
 )
 from understudy.errors import UsageError
@@ -69,11 +70,11 @@ def compare(
         raise UsageError("real: a choice is priced with a delta; give one, e.g. 1e-5, or publish all models")
     check_tables(data, real, schema)
     folder = Path(out)
-    check_table(folder, data, schema)
     each = candidates(methods, vary or {})
     estimators, together = split(each, schema, budget, weights_of(each, focus=focus, workload=workload))
     named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
     record = check_same(folder, named, schema)
+    check_table(folder, data, schema, named)
     payer = account_of(account)
     entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
     choice = [] if real is None or made_before(folder) else [choice_event(budget)]
@@ -81,6 +82,7 @@ def compare(
     begin(folder, record, data, schema)
     receipt = None if payer is None or bill is None else charge_fits(payer, bill, named, schema, folder)
     models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
+    forget_table(folder)
     earlier = made_before(folder)
     if earlier is not None:
         return earlier  # a second choice would be a second release

@@ -2,7 +2,8 @@
 
 A resumed fit goes on with the rows that its checkpoint holds, so another table would be certified that was never read. The
 seal has the public facts (names and types of the columns) and a BLAKE2b digest of the file's bytes under a fresh secret
-key. It stands in the checkpoint, which is private, and never leaves it; without the key it says nothing about the file.
+key. It stands in the checkpoint, which is private, or in a comparison's file for the owner alone, and goes with it. Whoever has
+digest and key can try guesses at the rows; without the key it says nothing about the file.
 Frames have no bytes of their own: their facts and their number of rows are sealed.
 """
 

@@ -23,6 +23,7 @@ from understudy.schema.header import SUFFIXES, read_header
 from understudy.schema.parquet_rows import ENDINGS, damaged, is_folder, parquet_file, parquet_files
 from understudy.schema.types import family, value_type
 
+MOST_PRESENT = 4  # times as many columns as are absent: then the first line is a header, and no row of cells
 _ACCEPTED = {  # families of a typed source that a kind can be read from
     "continuous": ("integer", "float", "boolean"),
     "integer": ("integer", "float", "boolean"),
@@ -171,7 +172,9 @@ def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]
     absent = [name for name in wanted if name not in where]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        hint = "; does the table have a header line?" if len(absent) == len(wanted) else _alike(absent[0], where)
+        hint = "; does the table have a header line?" if len(absent) == len(wanted) else ""
+        if len(wanted) >= MOST_PRESENT * len(absent):
+            hint = _alike(absent[0], where)
         if len(where) == 1 < len(wanted):
             hint = "; it has one column only: is there a header line, and a comma, a semicolon, a tab or | between columns?"
         raise UsageError(f"column {absent[0]!r}{more} of the schema is not in the table{hint}")
@@ -182,7 +185,7 @@ def column_places(found: Iterable[Any], wanted: Sequence[str]) -> dict[str, int]
 
 
 def _alike(name: str, where: Mapping[str, int]) -> str:
-    """A hint at the place of the closest name, or nothing: the name itself may be a cell of a table without a header."""
+    """A hint at the place of the closest name, or nothing. The name itself is not said."""
     close = difflib.get_close_matches(name, where, n=1)
     return f"; column {where[close[0]] + 1} of the table is called nearly so" if close else ""
 
