@@ -142,25 +142,28 @@ def advise(
     weights = [nearness(facts, one.facts, use) for one in known]
     outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
     if method is not None:
-        outlook = [one for one in outlook if one.method == method]
+        outlook = [one for one in outlook if one.method == runs(method, schema)]
     elif weighed:
         outlook = [one for one in outlook if one.method in WEIGHED]
-    near = dict(sorted(zip((one.title for one in known), weights, strict=True), key=lambda pair: pair[1]))
+    else:
+        outlook = [one for one in outlook if runs(one.method, schema) == one.method]
+    near = by_title(known, weights)
     hopeless, needed = prospect(schema, epsilon=epsilon, delta=delta, rows=rows)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
         return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
     if not outlook or sum(near.values()) < NEAR:
         return without_experience(facts, hopeless, method, needed, WEIGHED if weighed else WHOLE_TABLE)
     ran = {one.title for one in known if one.method == outlook[0].method}
-    nearest = [title for title in reversed(near) if title in ran]
+    nearest = [title for title in near if title in ran]
     similar = tuple([title for title in nearest if near[title] > 0.1][:3] or nearest[:1])
     why = reasons(facts, outlook, similar, paired(known, weights, outlook), use)
     outlook = [less(one, toll) for one in outlook]
     best = outlook[0]
+    chosen = best.method if method is None else method
     enough = best.kept >= (USEFUL if use == LABEL else USEFUL_WHOLE)
-    useful = not hopeless and (enough or _useful_for_label(schema, epsilon, delta, rows, best.method, every, use))
+    useful = not hopeless and (enough or _useful_for_label(schema, epsilon, delta, rows, chosen, every, use))
     return Advice(
-        method=best.method,
+        method=chosen,
         why=why,
         expect=hopeless or expectation(facts, best, enough, toll, needed, use),
         useful=useful,
@@ -171,10 +174,29 @@ def advise(
     )
 
 
+def runs(method: str, schema: Schema) -> str:
+    """The method that fits such a table when this one is asked to: itself, the one that it hands the table over to, or none."""
+    row = METHODS.get(method)
+    if row is None:
+        return method  # of somebody else, who says what it takes
+    pictures = bool(row.wider) and {column.kind for column in schema.columns if column.name != schema.label} == {
+        "image"
+    }
+    return row.wider if pictures or len(schema.features) > row.most_columns else method
+
+
+def by_title(known: Sequence[Experience], weights: Sequence[float]) -> dict[str, float]:
+    """How near each benchmark table is at the nearest of its budgets; the nearest table first."""
+    near: dict[str, float] = {}
+    for one, weight in zip(known, weights, strict=True):
+        near[one.title] = max(weight, near.get(one.title, 0.0))
+    return dict(sorted(near.items(), key=lambda pair: -pair[1]))
+
+
 def recommend(facts: Facts, known: Sequence[Experience], among: Sequence[str]) -> Outlook | None:
     """The outlook of the best of some methods, from experience of one use; None where no table is near."""
     weights = [nearness(facts, one.facts, one.use) for one in known]
-    if sum({one.title: weight for one, weight in zip(known, weights, strict=True)}.values()) < NEAR:
+    if sum(by_title(known, weights).values()) < NEAR:
         return None
     found = [one for one in outlooks(known, weights) if one.method in among]
     return min(found, key=lambda one: (one.regret, -one.kept), default=None)
@@ -289,7 +311,11 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if not useful:
         little = "What they kept on average is" if wide else "That is"
         told += f". {little} too little to be of use: more rows or a larger epsilon would help"
-        told += "" if use == LABEL else f"; models of one label may still be served ({FOR_THE_LABEL})"
+        told += (
+            ""
+            if use == LABEL or facts.label == "none"
+            else f"; models of one label may still be served ({FOR_THE_LABEL})"
+        )
     return told + "."
 
 
