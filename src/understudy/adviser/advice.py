@@ -6,8 +6,9 @@ benchmarks adviser` writes), for the use that is asked for: all columns and thei
 
 Tables are near when they offer as much signal, s = mu rows / rows per unit with mu the Gaussian parameter of the budget (for
 the label over the number of classes besides), as many columns, and as many numeric ones; weights fall off as a Gaussian
-kernel. The method with the least weighted regret (its `kept` against the best on the same table and budget) is recommended,
-and the weighted mean and range of its `kept` is what to expect. Bounds and categories that the schema leaves open take their
+kernel. The method that ran on most near tables is recommended, or the one that kept most more than it where both ran
+(`experience.ranked`); the weighted mean of its `kept`, its range and those of the measures are what to expect, widened as tables
+left out have shown to be needed. Bounds and categories that the schema leaves open take their
 toll from both: less of the budget is left to learn from, and on a small table part of them is not found (`estimates.toll`).
 """
 
@@ -29,7 +30,7 @@ from understudy.adviser.experience import (
     Facts,
     Outlook,
     nearness,
-    outlooks,
+    ranked,
     shipped,
 )
 from understudy.errors import UsageError
@@ -140,13 +141,13 @@ def advise(
     every = shipped() if experience is None else tuple(experience)
     known = tuple(one for one in every if one.use == use)
     weights = [nearness(facts, one.facts, use) for one in known]
-    outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
-    if method is not None:
-        outlook = [one for one in outlook if one.method == runs(method, schema)]
-    elif weighed:
-        outlook = [one for one in outlook if one.method in WEIGHED]
-    else:
-        outlook = [one for one in outlook if runs(one.method, schema) == one.method]
+
+    def takes(name: str) -> bool:
+        if method is not None:
+            return name == runs(method, schema)
+        return name in WEIGHED if weighed else name == runs(name, schema)
+
+    outlook = ranked(known, weights, takes)
     near = by_title(known, weights)
     hopeless, needed = prospect(schema, epsilon=epsilon, delta=delta, rows=rows)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
@@ -198,8 +199,7 @@ def recommend(facts: Facts, known: Sequence[Experience], among: Sequence[str]) -
     weights = [nearness(facts, one.facts, one.use) for one in known]
     if sum(by_title(known, weights).values()) < NEAR:
         return None
-    found = [one for one in outlooks(known, weights) if one.method in among]
-    return min(found, key=lambda one: (one.regret, -one.kept), default=None)
+    return next(iter(ranked(known, weights, lambda method: method in among)), None)
 
 
 def _useful_for_label(
@@ -299,8 +299,8 @@ def reasons(
 
 def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll, needed: int, use: str = LABEL) -> str:
     """What to expect of this fit, in words, with what limits the guess."""
-    wide = min(1.0, best.highest) - best.lowest > WIDE
-    told = NO_FORECAST if wide else _forecast(best, toll, use)
+    wide = best.highest - best.lowest > WIDE
+    told = _forecast(best, toll, use) + (NO_FORECAST if wide else "")
     if facts.rows is None:
         told = f"{_from_rows_on(needed)} With {TYPICAL_ROWS:,} rows {told[0].lower()}{told[1:]}"
         told += "; a public row count says more"
@@ -320,18 +320,14 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
 
 
 NO_FORECAST = (
-    "No useful forecast can be made for such a table, results on similar ones are too far apart; evaluate a fit on public rows "
+    ". So wide a range of the share is no forecast, results on similar tables are too far apart: evaluate a fit on public rows "
     "of the same form first"
 )
 
 
 def _forecast(best: Outlook, toll: estimates.Toll, use: str) -> str:
-    """What near tables kept, as a range."""
-    span = (
-        f"{best.lowest:.0%} to {min(1.0, best.highest):.0%}"
-        if best.highest - best.lowest >= 0.01
-        else f"about {best.kept:.0%}"
-    )
+    """What near tables kept, as ranges."""
+    span = _span("%", best.lowest, best.highest)
     told = f"Expect classifiers to keep {span} of their gain over chance"
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
@@ -339,27 +335,33 @@ def _forecast(best: Outlook, toll: estimates.Toll, use: str) -> str:
     return told + (f"; {_estimated(toll.count)} counted in)" if toll.count else ")")
 
 
-WORDS = {"two-way": "distance of pairs", "told-apart": "told from real", "other-targets": "other columns predicted"}
+WORDS = {
+    "two-way": "distance of pairs",
+    "three-way": "distance of triples",
+    "query": "error of counting queries",
+    "told-apart": "told from real",
+    "other-targets": "other columns predicted",
+}
+
+
+def _span(form: str, low: float, high: float) -> str:
+    """A range in words."""
+    written = [f"{one:.0%}" if form == "%" else f"{one:.2f}" for one in (low, high)]
+    return f"about {written[1]}" if written[0] == written[1] else " to ".join(written)
 
 
 def _measured(best: Outlook) -> str:
-    """The measures that matter for whole tables, as they were on near tables."""
-    parts = []
-    for name, word in WORDS.items():
-        if name in best.measures:
-            low, high = best.measures[name]
-            parts.append(f"{word} {low:.2f} to {high:.2f}" if high - low >= 0.005 else f"{word} about {high:.2f}")
+    """The measures that matter for the use, as they were on near tables."""
+    parts = [f"{word} {_span('', *best.measures[name])}" for name, word in WORDS.items() if name in best.measures]
     return f": {', '.join(parts)}" if parts else ""
 
 
 def promised(advice: Advice) -> dict[str, tuple[float, float]]:
-    """The ranges behind `expect`, which states them where they say something: of the share that is kept, and of the measures."""
+    """The ranges that `expect` states: of the share that is kept, and of the measures."""
     if not advice.outlook or advice.hopeless:
         return {}
     best = advice.outlook[0]
-    return {"kept": (best.lowest, min(1.0, best.highest))} | {
-        name: best.measures[name] for name in WORDS if name in best.measures
-    }
+    return {"kept": (best.lowest, best.highest)} | dict(best.measures)
 
 
 def without_experience(
