@@ -453,4 +453,5 @@ def test_a_schema_with_the_label_alone_has_nothing_to_lose():
     schema = Schema(columns=(Column(name="y", kind="categorical", categories=("a", "b")),), label="y")
     advice = advise(schema, epsilon=1.0, rows=5000)
     assert not advice.hopeless and "of 0 columns" not in advice.expect
+    assert "rule of thumb" in advice.why and "dependence" not in advice.expect  # no two columns, no dependence
     assert not prospect(schema, epsilon=1.0, rows=5000).hopeless

@@ -152,7 +152,8 @@ def advise(
     hopeless, needed = prospect(schema, epsilon=epsilon, delta=delta, rows=rows)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
         return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
-    if not outlook or sum(near.values()) < NEAR:
+    alone = len({column.name for column in schema.columns if column.kind != "identifier"}) < 2  # then no columns depend
+    if not outlook or alone or sum(near.values()) < NEAR:
         return without_experience(facts, hopeless, method, needed, WEIGHED if weighed else WHOLE_TABLE)
     ran = {one.title for one in known if one.method == outlook[0].method}
     nearest = [title for title in near if title in ran]
@@ -291,7 +292,7 @@ def reasons(
         first += f"; where {against[0]} was run too, {against[1]:.0%} against {against[2]:.0%}"
     rows = f"{facts.rows:,} rows" if facts.rows else f"an unknown number of rows ({TYPICAL_ROWS:,} assumed)"
     second = (
-        f"Compared by public facts only: {facts.columns} columns, {facts.numeric:.0%} of them numeric, "
+        f"Compared by public facts only: {_columns(facts)}, {facts.numeric:.0%} of them numeric, "
         f"{rows}, {_classes(facts)}, epsilon {facts.epsilon:g}"
     )
     return f"{first}. {second}."
@@ -383,7 +384,7 @@ def without_experience(
     return Advice(
         method=method,
         why=(
-            f"{why} No benchmark table is like this one ({facts.columns} columns, {_classes(facts)}, epsilon "
+            f"{why} No benchmark table is like this one ({_columns(facts)}, {_classes(facts)}, epsilon "
             f"{facts.epsilon:g}): a rule of thumb."
         ),
         expect=hopeless or unknown,
@@ -401,6 +402,10 @@ def _from_rows_on(needed: int) -> str:
 
 def _estimated(count: int) -> str:
     return f"{count} estimated column{'s' if count > 1 else ''}"
+
+
+def _columns(facts: Facts) -> str:
+    return f"{facts.columns} column{'s' if facts.columns > 1 else ''}"
 
 
 def _classes(facts: Facts) -> str:

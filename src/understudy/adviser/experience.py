@@ -38,7 +38,7 @@ LIMITS = {"kept": (0.0, 1.0), "told-apart": (0.5, 1.0), "other-targets": (-1.0, 
 UNIT = (0.0, 1.0)
 CUT = 0.05  # of the weight of near results that a range leaves out at either end, before the margin is added
 # A method is compared with the one that ran on most near tables where both ran; less than this, and it is not recommended.
-TRIED = 0.3  # of the weight of all near tables
+TRIED = 0.25  # of the weight of all near tables
 TABLES = 3
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 
@@ -182,11 +182,12 @@ def outlooks(
     weights: Sequence[float],
     margins: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[Outlook]:
-    """Weighted means and ranges of methods that were tried near by, widened by `margins`; if none are given, by the shipped ones."""
+    """Weighted means and ranges of methods that were tried near by, widened by `margins` (the shipped ones, if none are given)."""
     added, near, found = shipped_margins() if margins is None else margins, by_table(known, weights), []
     for method in dict.fromkeys(one.method for one in known):
         runs = [(one, weight) for one, weight in zip(known, weights, strict=True) if one.method == method]
-        mass, tried = sum(weight for _, weight in runs), sum(near[table] for table in {one.table for one, _ in runs})
+        mass = sum(weight for _, weight in runs)
+        tried = sum(by_table([one for one, _ in runs], [weight for _, weight in runs]).values())
         if tried < TRIED * sum(near.values()) or mass == 0.0:
             continue  # it was hardly tried on tables like this one
         use = runs[0][0].use
