@@ -182,7 +182,7 @@ def outlooks(
     weights: Sequence[float],
     margins: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[Outlook]:
-    """Weighted means and ranges of methods that were tried near by, widened by `margins` (the shipped ones, if none are given)."""
+    """Weighted means and ranges of methods that were tried near by, widened by `margins` (by default the shipped ones)."""
     added, near, found = shipped_margins() if margins is None else margins, by_table(known, weights), []
     for method in dict.fromkeys(one.method for one in known):
         runs = [(one, weight) for one, weight in zip(known, weights, strict=True) if one.method == method]
