@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import store
+from benchmarks.adviser_check import margins
 from benchmarks.cells import REAL
 from benchmarks.registry import DATASETS, protected, schema_path
 from benchmarks.small_tables import RESULTS as SMALL
@@ -58,7 +59,12 @@ def collect(results: Path) -> list[Experience]:
         found += [
             one for use in MEASURES if whole and (one := whole_experience(dataset, method, whole, use)) is not None
         ]
-    return [*found, *small_tables(results / SMALL.name)]
+    return [one for one in (*found, *small_tables(results / SMALL.name)) if own(one)]
+
+
+def own(one: Experience) -> bool:
+    """Whether the method itself ran: others take the tables that are too wide for it."""
+    return one.facts.columns <= METHODS[one.method].most_columns
 
 
 def small_tables(file: Path) -> list[Experience]:
@@ -156,12 +162,13 @@ def experience(dataset: str, method: str, runs: list[Mapping[str, Any]], real: l
 
 
 def write(results: Path, target: Path) -> list[Experience]:
-    """Collect and write the adviser's file."""
+    """Collect and write the adviser's file, with the margins that these results ask for."""
     found = collect(results)
     if not found:
         raise UsageError(
             f"--results {str(results)!r} holds no full results; `python -m benchmarks run --suite methods` makes them"
         )
     lines = ",\n".join(json.dumps(asdict(one)) for one in found)
-    write_atomically(target, '{"written by": "python -m benchmarks adviser", "results": [\n' + lines + "\n]}\n")
+    head = f'{{"written by": "python -m benchmarks adviser", "margins": {json.dumps(margins(found))}, "results": [\n'
+    write_atomically(target, head + lines + "\n]}\n")
     return found

@@ -133,7 +133,8 @@ def toll(schema: Schema, mu: float, delta: float, rows: int | None) -> Toll:
 
     def whole(shares: Mapping[str, float]) -> float:
         features = [shares.get(name, 1.0) for name in columns]
-        return sum(features) / max(len(features), 1) * shares.get(schema.label or "", 1.0)
+        mean = sum(features) / len(features) if features else 1.0  # a label alone loses nothing but itself
+        return mean * shares.get(schema.label or "", 1.0)
 
     return Toll(
         count=len(known),

@@ -6,8 +6,9 @@ benchmarks adviser` writes), for the use that is asked for: all columns and thei
 
 Tables are near when they offer as much signal, s = mu rows / rows per unit with mu the Gaussian parameter of the budget (for
 the label over the number of classes besides), as many columns, and as many numeric ones; weights fall off as a Gaussian
-kernel. The method with the least weighted regret (its `kept` against the best on the same table and budget) is recommended,
-and the weighted mean and range of its `kept` is what to expect. Bounds and categories that the schema leaves open take their
+kernel. The method that ran on most near tables is recommended, or the one that kept most more than it where both ran
+(`experience.ranked`); the weighted mean of its `kept`, its range and those of the measures are what to expect, widened as tables
+left out have shown to be needed. Bounds and categories that the schema leaves open take their
 toll from both: less of the budget is left to learn from, and on a small table part of them is not found (`estimates.toll`).
 """
 
@@ -29,7 +30,7 @@ from understudy.adviser.experience import (
     Facts,
     Outlook,
     nearness,
-    outlooks,
+    ranked,
     shipped,
 )
 from understudy.errors import UsageError
@@ -140,27 +141,31 @@ def advise(
     every = shipped() if experience is None else tuple(experience)
     known = tuple(one for one in every if one.use == use)
     weights = [nearness(facts, one.facts, use) for one in known]
-    outlook = sorted(outlooks(known, weights), key=lambda one: (one.regret, -one.kept))
-    if method is not None:
-        outlook = [one for one in outlook if one.method == method]
-    elif weighed:
-        outlook = [one for one in outlook if one.method in WEIGHED]
-    near = dict(sorted(zip((one.title for one in known), weights, strict=True), key=lambda pair: pair[1]))
+
+    def takes(name: str) -> bool:
+        if method is not None:
+            return name == runs(method, schema)
+        return name in WEIGHED if weighed else name == runs(name, schema)
+
+    outlook = ranked(known, weights, takes)
+    near = by_title(known, weights)
     hopeless, needed = prospect(schema, epsilon=epsilon, delta=delta, rows=rows)
     if not outlook and method is not None and use != LABEL and schema.label_kind != "none":
         return advise(schema, epsilon=epsilon, delta=delta, rows=rows, method=method, experience=every, use=LABEL)
-    if not outlook or sum(near.values()) < NEAR:
+    alone = len({column.name for column in schema.columns if column.kind != "identifier"}) < 2  # then no columns depend
+    if not outlook or alone or sum(near.values()) < NEAR:
         return without_experience(facts, hopeless, method, needed, WEIGHED if weighed else WHOLE_TABLE)
     ran = {one.title for one in known if one.method == outlook[0].method}
-    nearest = [title for title in reversed(near) if title in ran]
+    nearest = [title for title in near if title in ran]
     similar = tuple([title for title in nearest if near[title] > 0.1][:3] or nearest[:1])
     why = reasons(facts, outlook, similar, paired(known, weights, outlook), use)
     outlook = [less(one, toll) for one in outlook]
     best = outlook[0]
+    chosen = best.method if method is None else method
     enough = best.kept >= (USEFUL if use == LABEL else USEFUL_WHOLE)
-    useful = not hopeless and (enough or _useful_for_label(schema, epsilon, delta, rows, best.method, every, use))
+    useful = not hopeless and (enough or _useful_for_label(schema, epsilon, delta, rows, chosen, every, use))
     return Advice(
-        method=best.method,
+        method=chosen,
         why=why,
         expect=hopeless or expectation(facts, best, enough, toll, needed, use),
         useful=useful,
@@ -171,13 +176,31 @@ def advise(
     )
 
 
+def runs(method: str, schema: Schema) -> str:
+    """The method that fits such a table when this one is asked to: itself, the one that it hands the table over to, or none."""
+    row = METHODS.get(method)
+    if row is None:
+        return method  # of somebody else, who says what it takes
+    pictures = bool(row.wider) and {column.kind for column in schema.columns if column.name != schema.label} == {
+        "image"
+    }
+    return row.wider if pictures or len(schema.features) > row.most_columns else method
+
+
+def by_title(known: Sequence[Experience], weights: Sequence[float]) -> dict[str, float]:
+    """How near each benchmark table is at the nearest of its budgets; the nearest table first."""
+    near: dict[str, float] = {}
+    for one, weight in zip(known, weights, strict=True):
+        near[one.title] = max(weight, near.get(one.title, 0.0))
+    return dict(sorted(near.items(), key=lambda pair: -pair[1]))
+
+
 def recommend(facts: Facts, known: Sequence[Experience], among: Sequence[str]) -> Outlook | None:
     """The outlook of the best of some methods, from experience of one use; None where no table is near."""
     weights = [nearness(facts, one.facts, one.use) for one in known]
-    if sum({one.title: weight for one, weight in zip(known, weights, strict=True)}.values()) < NEAR:
+    if sum(by_title(known, weights).values()) < NEAR:
         return None
-    found = [one for one in outlooks(known, weights) if one.method in among]
-    return min(found, key=lambda one: (one.regret, -one.kept), default=None)
+    return next(iter(ranked(known, weights, lambda method: method in among)), None)
 
 
 def _useful_for_label(
@@ -269,7 +292,7 @@ def reasons(
         first += f"; where {against[0]} was run too, {against[1]:.0%} against {against[2]:.0%}"
     rows = f"{facts.rows:,} rows" if facts.rows else f"an unknown number of rows ({TYPICAL_ROWS:,} assumed)"
     second = (
-        f"Compared by public facts only: {facts.columns} columns, {facts.numeric:.0%} of them numeric, "
+        f"Compared by public facts only: {_columns(facts)}, {facts.numeric:.0%} of them numeric, "
         f"{rows}, {_classes(facts)}, epsilon {facts.epsilon:g}"
     )
     return f"{first}. {second}."
@@ -277,8 +300,8 @@ def reasons(
 
 def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll, needed: int, use: str = LABEL) -> str:
     """What to expect of this fit, in words, with what limits the guess."""
-    wide = min(1.0, best.highest) - best.lowest > WIDE
-    told = NO_FORECAST if wide else _forecast(best, toll, use)
+    wide = best.highest - best.lowest > WIDE
+    told = _forecast(best, toll, use) + (NO_FORECAST if wide else "")
     if facts.rows is None:
         told = f"{_from_rows_on(needed)} With {TYPICAL_ROWS:,} rows {told[0].lower()}{told[1:]}"
         told += "; a public row count says more"
@@ -289,23 +312,23 @@ def expectation(facts: Facts, best: Outlook, useful: bool, toll: estimates.Toll,
     if not useful:
         little = "What they kept on average is" if wide else "That is"
         told += f". {little} too little to be of use: more rows or a larger epsilon would help"
-        told += "" if use == LABEL else f"; models of one label may still be served ({FOR_THE_LABEL})"
+        told += (
+            ""
+            if use == LABEL or facts.label == "none"
+            else f"; models of one label may still be served ({FOR_THE_LABEL})"
+        )
     return told + "."
 
 
 NO_FORECAST = (
-    "No useful forecast can be made for such a table, results on similar ones are too far apart; evaluate a fit on public rows "
+    ". So wide a range of the share is no forecast, results on similar tables are too far apart: evaluate a fit on public rows "
     "of the same form first"
 )
 
 
 def _forecast(best: Outlook, toll: estimates.Toll, use: str) -> str:
-    """What near tables kept, as a range."""
-    span = (
-        f"{best.lowest:.0%} to {min(1.0, best.highest):.0%}"
-        if best.highest - best.lowest >= 0.01
-        else f"about {best.kept:.0%}"
-    )
+    """What near tables kept, as ranges."""
+    span = _span("%", best.lowest, best.highest)
     told = f"Expect classifiers to keep {span} of their gain over chance"
     if use != LABEL:
         told = f"Expect {span} of the dependence between columns to be kept{_measured(best)}"
@@ -313,27 +336,33 @@ def _forecast(best: Outlook, toll: estimates.Toll, use: str) -> str:
     return told + (f"; {_estimated(toll.count)} counted in)" if toll.count else ")")
 
 
-WORDS = {"two-way": "distance of pairs", "told-apart": "told from real", "other-targets": "other columns predicted"}
+WORDS = {
+    "two-way": "distance of pairs",
+    "three-way": "distance of triples",
+    "query": "error of counting queries",
+    "told-apart": "told from real",
+    "other-targets": "other columns predicted",
+}
+
+
+def _span(form: str, low: float, high: float) -> str:
+    """A range in words."""
+    written = [f"{one:.0%}" if form == "%" else f"{one:.2f}" for one in (low, high)]
+    return f"about {written[1]}" if written[0] == written[1] else " to ".join(written)
 
 
 def _measured(best: Outlook) -> str:
-    """The measures that matter for whole tables, as they were on near tables."""
-    parts = []
-    for name, word in WORDS.items():
-        if name in best.measures:
-            low, high = best.measures[name]
-            parts.append(f"{word} {low:.2f} to {high:.2f}" if high - low >= 0.005 else f"{word} about {high:.2f}")
+    """The measures that matter for the use, as they were on near tables."""
+    parts = [f"{word} {_span('', *best.measures[name])}" for name, word in WORDS.items() if name in best.measures]
     return f": {', '.join(parts)}" if parts else ""
 
 
 def promised(advice: Advice) -> dict[str, tuple[float, float]]:
-    """The ranges behind `expect`, which states them where they say something: of the share that is kept, and of the measures."""
+    """The ranges that `expect` states: of the share that is kept, and of the measures."""
     if not advice.outlook or advice.hopeless:
         return {}
     best = advice.outlook[0]
-    return {"kept": (best.lowest, min(1.0, best.highest))} | {
-        name: best.measures[name] for name in WORDS if name in best.measures
-    }
+    return {"kept": (best.lowest, best.highest)} | dict(best.measures)
 
 
 def without_experience(
@@ -355,7 +384,7 @@ def without_experience(
     return Advice(
         method=method,
         why=(
-            f"{why} No benchmark table is like this one ({facts.columns} columns, {_classes(facts)}, epsilon "
+            f"{why} No benchmark table is like this one ({_columns(facts)}, {_classes(facts)}, epsilon "
             f"{facts.epsilon:g}): a rule of thumb."
         ),
         expect=hopeless or unknown,
@@ -373,6 +402,10 @@ def _from_rows_on(needed: int) -> str:
 
 def _estimated(count: int) -> str:
     return f"{count} estimated column{'s' if count > 1 else ''}"
+
+
+def _columns(facts: Facts) -> str:
+    return f"{facts.columns} column{'s' if facts.columns > 1 else ''}"
 
 
 def _classes(facts: Facts) -> str:

@@ -13,8 +13,8 @@ measure does not outweigh the others.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
@@ -28,16 +28,18 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     COUNTS: ("two-way", "three-way", "query"),
 }
 TYPICAL_ROWS = 10_000  # assumed where the number of rows is not public
-# What near tables kept is widened by this much for a forecast: as far as a table left out lay outside, nine times in ten
-# (`python -m benchmarks.adviser_check`; the tables of experience.json).
-MARGINS = {LABEL: 0.18, EVERYTHING: 0.35, COUNTS: 0.37}
-# The same for single measures, and the values that each can have.
-MEASURE_MARGINS = {"two-way": 0.09, "told-apart": 0.3, "other-targets": 0.31}
-LIMITS = {"two-way": (0.0, 1.0), "told-apart": (0.5, 1.0), "other-targets": (-1.0, 1.0)}
-# Of the weight of all near places: a method that ran at fewer is not recommended. With 0.5 one place where only others had run
-# ruled the best method out (`python -m benchmarks.adviser_check`: regret for the label 0.037; 0.004 with 0.25 and 0.35).
-TRIED = 0.3
-NEAR_ENOUGH = 0.1  # weight from which on a table's results make up a range
+# What is forecast for each use, and the values that it can have. "kept" is the share that is kept; a share above one is all.
+FORECAST: Mapping[str, tuple[str, ...]] = {
+    EVERYTHING: ("kept", "two-way", "told-apart", "other-targets"),
+    LABEL: ("kept",),
+    COUNTS: ("kept", "two-way", "three-way", "query"),
+}
+LIMITS = {"kept": (0.0, 1.0), "told-apart": (0.5, 1.0), "other-targets": (-1.0, 1.0)}
+UNIT = (0.0, 1.0)
+CUT = 0.05  # of the weight of near results that a range leaves out at either end, before the margin is added
+# A method is compared with the one that ran on most near tables where both ran; less than this, and it is not recommended.
+TRIED = 0.25  # of the weight of all near tables
+TABLES = 3
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 
 
@@ -88,6 +90,11 @@ class Experience:
         return (self.score - self.chance) / (self.real - self.chance)
 
     @property
+    def table(self) -> str:
+        """The table: one that is protected in two ways has two titles, the second after a comma."""
+        return self.title.split(",")[0]
+
+    @property
     def place(self) -> tuple[str, float]:
         """Methods are compared at the same place: one table, one budget."""
         return self.title, self.facts.epsilon
@@ -95,14 +102,15 @@ class Experience:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What one method is expected to keep, and how far it fell behind the best one on similar tables."""
+    """What one method is expected to keep, and how much more than the method that ran on most similar tables."""
 
     method: str
     kept: float
     lowest: float
     highest: float
-    regret: float
+    tried: float  # weight of the near tables on which it ran
     seconds: float
+    lead: float | None = None  # over the one that ran on most near tables, where both ran; None: on too few tables
     measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # lowest and highest to expect
 
 
@@ -132,51 +140,128 @@ def nearness(facts: Facts, other: Facts, use: str) -> float:
     return math.exp(-0.5 * sum(step * step for step in apart))
 
 
-def outlooks(known: Sequence[Experience], weights: Sequence[float]) -> list[Outlook]:
-    """Weighted means per method. Regret is taken within a place, so a method gains nothing from running on easy tables."""
-    best: dict[tuple[str, float], float] = {}
-    for one in known:
-        best[one.place] = max(best.get(one.place, -math.inf), one.kept)
-    found = []
-    total = sum({one.place: weight for one, weight in zip(known, weights, strict=True)}.values())
+def by_table(known: Sequence[Experience], weights: Sequence[float]) -> dict[str, float]:
+    """How near each table is, at the nearest of its budgets."""
+    near: dict[str, float] = {}
+    for one, weight in zip(known, weights, strict=True):
+        near[one.table] = max(weight, near.get(one.table, 0.0))
+    return near
+
+
+def ranked(
+    known: Sequence[Experience], weights: Sequence[float], takes: Callable[[str], bool] = lambda method: True
+) -> list[Outlook]:
+    """Outlooks of the methods that will do, best first.
+
+    Who ran on most near tables is where one starts, and another comes before it for what it kept more *where both ran*: a method
+    gains nothing from easy tables, nor from weak company. That has to be seen on `TABLES` tables, or on all that there are.
+    """
+    found = [one for one in outlooks(known, weights) if takes(one.method)]
+    if not found:
+        return []
+    widest = max(found, key=lambda one: (one.tried, one.kept))
+    least = min(TABLES, len({one.table for one in known if one.method == widest.method}))
+    found = [replace(one, lead=lead(known, weights, one.method, widest.method, least)) for one in found]
+    return sorted(found, key=lambda one: (one.lead is None, -(one.lead or 0.0), -one.kept))
+
+
+def lead(known: Sequence[Experience], weights: Sequence[float], first: str, second: str, least: int) -> float | None:
+    """How much more the first method kept than the second where both ran; None where that is on too few tables."""
+    kept: dict[tuple[str, float], dict[str, tuple[Experience, float]]] = {}
+    for one, weight in zip(known, weights, strict=True):
+        kept.setdefault(one.place, {})[one.method] = one, weight
+    both = [(found[first], found[second][0]) for found in kept.values() if first in found and second in found]
+    total = sum(weight for (_, weight), _ in both)
+    if len({one.table for (one, _), _ in both}) < least or not total:
+        return None
+    return float(sum(weight * (one.kept - other.kept) for (one, weight), other in both) / total)
+
+
+def outlooks(
+    known: Sequence[Experience],
+    weights: Sequence[float],
+    margins: Mapping[str, Mapping[str, float]] | None = None,
+) -> list[Outlook]:
+    """Weighted means and ranges of methods that were tried near by, widened by `margins` (by default the shipped ones)."""
+    added, near, found = shipped_margins() if margins is None else margins, by_table(known, weights), []
     for method in dict.fromkeys(one.method for one in known):
         runs = [(one, weight) for one, weight in zip(known, weights, strict=True) if one.method == method]
         mass = sum(weight for _, weight in runs)
-        if mass < TRIED * total or mass == 0.0:
+        tried = sum(by_table([one for one, _ in runs], [weight for _, weight in runs]).values())
+        if tried < TRIED * sum(near.values()) or mass == 0.0:
             continue  # it was hardly tried on tables like this one
-        near = [one.kept for one, weight in runs if weight > NEAR_ENOUGH] or [one.kept for one, _ in runs]
+        use = runs[0][0].use
+        ranges = {name: widened(name, use, spread(runs, name), added) for name in FORECAST[use] if has(runs, name)}
+        lowest, highest = ranges.pop("kept")
         found.append(
             Outlook(
                 method=method,
                 kept=sum(weight * one.kept for one, weight in runs) / mass,
-                lowest=max(0.0, min(near) - MARGINS[runs[0][0].use]),
-                highest=max(near) + MARGINS[runs[0][0].use],
-                regret=sum(weight * (best[one.place] - one.kept) for one, weight in runs) / mass,
+                lowest=lowest,
+                highest=highest,
+                tried=tried,
                 seconds=sum(weight * one.seconds for one, weight in runs) / mass,
-                measures=_ranges([one for one, weight in runs if weight > NEAR_ENOUGH] or [one for one, _ in runs]),
+                measures=ranges,
             )
         )
     return found
 
 
-def _ranges(runs: Sequence[Experience]) -> dict[str, tuple[float, float]]:
-    """The range of each measure on near tables, widened as far as tables left out have shown to be needed."""
-    found = {
-        name: [one.measures[name] for one in runs if name in one.measures] for one in runs for name in one.measures
-    }
-    ranges = {}
-    for name, values in found.items():
-        if name in MEASURE_MARGINS:
-            margin, (least, most) = MEASURE_MARGINS[name], LIMITS[name]
-            ranges[name] = (max(least, min(values) - margin), min(most, max(values) + margin))
-    return ranges
+def value(one: Experience, name: str) -> float | None:
+    """A figure that is forecast, within its limits."""
+    found = one.kept if name == "kept" else one.measures.get(name)
+    least, most = LIMITS.get(name, UNIT)
+    return None if found is None else min(most, max(least, found))
+
+
+def has(runs: Sequence[tuple[Experience, float]], name: str) -> bool:
+    """Whether any of these runs has the figure."""
+    return any(value(one, name) is not None for one, _ in runs)
+
+
+def spread(runs: Sequence[tuple[Experience, float]], name: str) -> tuple[float, float]:
+    """Where the figure lies on near tables, without `CUT` of their weight at either end."""
+    known = sorted((found, weight) for one, weight in runs if (found := value(one, name)) is not None)
+    total = sum(weight for _, weight in known)
+    ends = []
+    for order in (known, known[::-1]):
+        below, end = 0.0, order[-1][0]
+        for figure, weight in order:
+            below += weight
+            if below > CUT * total:
+                end = figure
+                break
+        ends.append(end)
+    return ends[0], ends[1]
+
+
+def widened(
+    name: str, use: str, ends: tuple[float, float], margins: Mapping[str, Mapping[str, float]]
+) -> tuple[float, float]:
+    """A range with its margin, within the limits of the figure; all of them where no margin is known."""
+    least, most = LIMITS.get(name, UNIT)
+    margin = margins.get(use, {}).get(name, most - least)
+    return max(least, ends[0] - margin), min(most, ends[1] + margin)
+
+
+@cache
+def _file() -> Mapping[str, Any]:
+    text = resources.files("understudy.adviser").joinpath("experience.json").read_text(encoding="utf-8")
+    found: Mapping[str, Any] = json.loads(text)
+    return found
 
 
 @cache
 def shipped() -> tuple[Experience, ...]:
     """The results that come with the package."""
-    text = resources.files("understudy.adviser").joinpath("experience.json").read_text(encoding="utf-8")
-    return tuple(from_dict(one) for one in json.loads(text)["results"])
+    return tuple(from_dict(one) for one in _file()["results"])
+
+
+def shipped_margins() -> Mapping[str, Mapping[str, float]]:
+    """By how much ranges have to be widened, by use and figure: as far as results of tables left out lay outside, nine times in
+    ten (`benchmarks.adviser_check`), written with the results."""
+    found: Mapping[str, Mapping[str, float]] = _file().get("margins", {})
+    return found
 
 
 def from_dict(one: Mapping[str, Any]) -> Experience:

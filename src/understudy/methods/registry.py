@@ -22,11 +22,13 @@ class Row(NamedTuple):
     estimator: str
     generator: str
     most_columns: float = math.inf
+    wider: str = ""  # the method that takes wider tables, and pictures, from it; none: it refuses them
 
 
-def row(folder: str, estimator: str, generator: str, most_columns: float = math.inf) -> Row:
+def row(folder: str, estimator: str, generator: str, most_columns: float = math.inf, wider: str = "") -> Row:
     """A row of a method that lives in `understudy.methods.<folder>`."""
-    return Row(f"understudy.methods.{folder}.{estimator}", f"understudy.methods.{folder}.{generator}", most_columns)
+    home = f"understudy.methods.{folder}"
+    return Row(f"{home}.{estimator}", f"{home}.{generator}", most_columns, wider)
 
 
 METHODS = {
@@ -51,7 +53,7 @@ METHODS = {
     "corgan": row("gradients", "presets:CorGan", "generator:GanGenerator"),
     "independent": row("marginals", "independent:Independent", "generator:MarginalGenerator"),
     "mst": row("marginals", "mst:Mst", "generator:MarginalGenerator", 128),
-    "clique-tree": row("clique_tree", "method:CliqueTree", "generator:CliqueTreeGenerator", 128),
+    "clique-tree": row("clique_tree", "method:CliqueTree", "generator:CliqueTreeGenerator", 128, "mean-embedding"),
     "aim": row("marginals", "aim:Aim", "generator:MarginalGenerator", 64),
 }
 
