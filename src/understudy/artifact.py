@@ -171,7 +171,9 @@ class Model:
         self, found: Boxes, rows: int, batch: int, seed: int | None, blocks: slice = EVERY
     ) -> Iterator[pa.Table]:
         """Rows under conditions, as the model draws them."""
-        if found != ((),) and changes_rows(self.generator):  # also on the class: what is fitted is of all classes together
+        if found != ((),) and changes_rows(
+            self.generator
+        ):  # also on the class: what is fitted is of all classes together
             yield from self.matching(found).batches(rows, batch, seed, blocks)
             return
         if self.needs_tree(found):
