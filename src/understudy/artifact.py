@@ -106,6 +106,11 @@ class Model:
         return self.schema.rows if self.schema.rows is not None else max(round(sum(self.class_counts)), 1)
 
     @property
+    def people(self) -> bool:
+        """Whether its rows stand for people: the rows of a person shared a weight of 1 in every answer."""
+        return self.schema.unit is not None and bool(method(self.method).by_person)
+
+    @property
     def certificate(self) -> Certificate:
         """What was promised, what was charged, and whether the guarantee holds."""
         return build_certificate(
