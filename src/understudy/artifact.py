@@ -45,6 +45,7 @@ from understudy.released import PREFIX, Released, from_artifact, to_arrays, to_j
 from understudy.sampling.condition import Boxes, Where, on_label_only, parse_boxes, parse_where
 from understudy.sampling.constrained import Keeper
 from understudy.sampling.drawing import Source
+from understudy.sampling.matching import Matching, changes_rows
 from understudy.sampling.ruled_out import to_blame
 from understudy.schema import Codec, Schema
 from understudy.schema.codec import to_pandas
@@ -103,6 +104,11 @@ class Model:
     def rows(self) -> int:
         """How many rows the stand-in has by default: the public count, or the noisy one that was paid for."""
         return self.schema.rows if self.schema.rows is not None else max(round(sum(self.class_counts)), 1)
+
+    @property
+    def people(self) -> bool:
+        """Whether its rows stand for people: the rows of a person shared a weight of 1 in every answer."""
+        return self.schema.unit is not None and bool(method(self.method).by_person)
 
     @property
     def certificate(self) -> Certificate:
@@ -170,6 +176,11 @@ class Model:
         self, found: Boxes, rows: int, batch: int, seed: int | None, blocks: slice = EVERY
     ) -> Iterator[pa.Table]:
         """Rows under conditions, as the model draws them."""
+        if found != ((),) and changes_rows(
+            self.generator
+        ):  # also on the class: what is fitted is of all classes together
+            yield from self.matching(found).batches(rows, batch, seed, blocks)
+            return
         if self.needs_tree(found):
             yield from self.under(found).batches(rows, batch, seed, blocks)
             return
@@ -207,6 +218,18 @@ class Model:
             return source.where(found)
         except UsageError as error:
             raise to_blame(source, found) or error from None
+
+    def matching(self, found: Boxes) -> Matching:
+        """What keeps those of ordinary rows that fulfil conditions, or draws rows under them where they are rare."""
+        schema, tree = self.codec.schema, self.under(found)
+        return Matching(
+            ordinary=lambda rows, seed: next(self.sample_arrow(rows, rows, seed=seed)),
+            tree=tree,
+            probability=math.fsum(math.exp(part.given.log_mass) for part in tree.parts),
+            found=found,
+            columns=schema.columns,
+            label=None if schema.label is None else schema.column(schema.label),
+        )
 
     def complete(self, partial: object, *, seed: int | None = None) -> pd.DataFrame:
         """Rows of which some columns are given (a frame or a file), with all others drawn given these."""

@@ -30,6 +30,7 @@ class Manifest:
     model: str  # digest of the model that made it
     rows: int
     where: str = ""
+    people: bool = False  # rows stand for people: those of a person shared a weight of 1 in every answer
     made: str = ""  # the day, UTC
     format: str = FORMAT
 
@@ -62,7 +63,7 @@ def model_digest(folder: str | Path) -> str:
         ) from None
 
 
-def write(file: str | Path, folder: str | Path, rows: int, where: str | None = None) -> Path:
+def write(file: str | Path, folder: str | Path, rows: int, where: str | None = None, *, people: bool = False) -> Path:
     """State that the model in `folder` made `file`."""
     stated = Manifest(
         file=Path(file).name,
@@ -70,6 +71,7 @@ def write(file: str | Path, folder: str | Path, rows: int, where: str | None = N
         model=model_digest(folder),
         rows=rows,
         where=where or "",
+        people=people,
         made=datetime.now(UTC).date().isoformat(),
     )
     return write_atomically(path_of(file), json.dumps(asdict(stated), indent=1, ensure_ascii=False) + "\n")

@@ -10,7 +10,8 @@ from sklearn import metrics as sk
 
 from understudy.evaluate import classifiers
 from understudy.evaluate.metrics import diagnostics, mmd, pairs, ranking, shapes
-from understudy.schema import Column
+from understudy.evaluate.table import Table
+from understudy.schema import Column, Schema
 
 # Jordon et al. 2019, Table 1 (Kaggle Credit, setting B), AUROC of the twelve models.
 GAN = [0.8950, 0.9075, 0.8861, 0.8997, 0.7611, 0.9102, 0.8710, 0.9143, 0.8951, 0.8848, 0.9086, 0.9058]
@@ -173,3 +174,53 @@ def test_bin_edges_hold_whole_numbers():
     edges = shapes.bin_edges([np.arange(0.0, 11)], column)
     shares, outside = shapes.binned(np.arange(0.0, 11), edges)
     assert outside == 0 and np.allclose(shares, 1 / 11, atol=1e-6)
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------
+def drawn(values, rows, seed):
+    columns = np.random.default_rng(seed).integers(0, values, (2, rows)).astype(float)
+    return Table(rows=rows, values=dict(zip("ab", columns, strict=True)))
+
+
+TWO = Schema(columns=tuple(Column(name=name, kind="integer", lower=0, upper=10**9) for name in "ab"))
+
+
+def halves(test, seed=0):
+    """The wrong version: what one half has in the other, which meets half as many."""
+    order = np.random.default_rng(seed).permutation(test.rows)
+    return diagnostics.copies(test.take(order[: test.rows // 2]), test.take(order[test.rows // 2 :]))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_honest_rows_of_a_small_domain_are_no_copies(known, monkeypatch):
+    """70 x 70 values, 5,000 rows: 64 of 100 rows meet an equal one in another table, 40 in half of one."""
+    train, test, honest = (drawn(70, 5000, seed) for seed in range(3))
+    train = train if known else None
+
+    def found():
+        return diagnostics.compare(train, test, [honest], TWO, 0)
+
+    assert not found().copied and found().exact_copies_expected == pytest.approx(found().exact_copies.mean, abs=0.03)
+    assert diagnostics.compare(train, test, [test if train is None else train], TWO, 0).copied
+    if not known:
+        monkeypatch.setattr(diagnostics, "among_others", halves)
+        assert found().copied
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.0])
+def test_a_few_copies_stand_out_where_real_rows_differ(known, share):
+    train, test, made = (drawn(10**9, 4000, seed) for seed in range(3))
+    source = train if known else test
+    count = int(share * made.rows)
+    for name, values in made.values.items():
+        values[:count] = source.values[name][:count]
+    found = diagnostics.compare(train if known else None, test, [made], TWO, 0)
+    assert found.copied == (share > 0.0) and found.exact_copies.mean == pytest.approx(share)
+
+
+def test_a_generator_that_repeats_one_row_is_no_copyist():
+    train, test, made = (drawn(10**9, 4000, seed) for seed in range(3))
+    for name, values in made.values.items():
+        values[:360] = train.values[name][0]
+    assert not diagnostics.compare(train, test, [made], TWO, 0).copied

@@ -220,11 +220,26 @@ def test_a_nist_schema_becomes_a_schema(tmp_path):
         "AREA": "categorical", "YEARS": "integer", "SEX": "categorical", "STATUS": "categorical", "KIDS": "categorical",
         "DENSE": "continuous", "INCOME": "integer", "WEIGHT": "integer",
     }  # fmt: skip
-    assert schema.column("YEARS").bounds == (0, 94) and schema.column("DENSE").bounds == (14, 36)
+    assert schema.column("YEARS").bounds == (0, 94) and schema.column("DENSE").bounds == (14, 37)
     assert schema.column("SEX").categories == (1, 2) and schema.column("STATUS").categories == ("N", "1", "2")
     assert {c.name for c in schema.columns if c.missing} == {"KIDS"} and schema.column("INCOME").codes == ("N",)
     assert set(schema.estimates) == {"WEIGHT"}
     assert "codes: [N]" in text
+    assert "cuts decimals off its bounds, 14 and 36" in text and text.count("cuts decimals") == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high", "bounds"),
+    [
+        ("float64", -4, -2, (-5, -2)),
+        ("float32", 0, 0, (0, 1)),
+        ("float64", 14.5, 36.0, (14.5, 36)),
+        ("int64", 1, 9, (1, 9)),
+    ],
+)
+def test_whole_bounds_of_floats_are_moved_out_as_far_as_they_may_have_been_cut(tmp_path, dtype, low, high, bounds):
+    text = text_of(tmp_path, {"schema": {"X": {"dtype": dtype, "min": low, "max": high}}}, format="nist")
+    assert Schema.from_dict(parse_yaml(text)).column("X").bounds == bounds
 
 
 def test_a_nist_dictionary_becomes_a_schema(tmp_path):

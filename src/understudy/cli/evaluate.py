@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _LOG_SECONDS = 10.0
-ARGUMENTS = ("models", "metrics", "by", "max_rows", "image_shape", "synthetic", "synthetic_test")  # named in errors
+ARGUMENTS = (
+    "models",
+    "metrics",
+    "by",
+    "max_rows",
+    "image_shape",
+    "synthetic",
+    "synthetic_test",
+    "count",
+    "stable",
+)  # named in errors
 
 
 @app.command(help="Compare synthetic rows with held-out real ones. The result is NOT private: do not share it.")
@@ -60,6 +70,19 @@ def evaluate(
     image_shape: Annotated[
         str | None, typer.Option("--image-shape", help="Rows are pictures, e.g. 28x28: adds a CNN and a grid.")
     ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option(
+            "--count",
+            help="Compare distributions with one real row of each person (people) or all (rows); default: as the model counts.",
+        ),
+    ] = None,
+    stable: Annotated[
+        str | None,
+        typer.Option(
+            "--stable", help="Column in every marginal of the k-marginal score (SDNist: PUMA); default: none."
+        ),
+    ] = None,
     publish: Annotated[
         bool,
         typer.Option(
@@ -89,7 +112,8 @@ def evaluate(
             raise UsageError(f"{option} {str(path)!r}: there is no such file")
     writable_folder(out, overwrite)
     if publish:
-        refuse_unpaid(metrics=metrics, by=by, train=train, synthetic_test=synthetic_test, image_shape=image_shape)
+        refuse_unpaid(metrics=metrics, by=by, train=train, synthetic_test=synthetic_test, image_shape=image_shape,
+                      count=count, stable=stable)  # fmt: skip
         price = Price(epsilon, delta, account)
         people = need("--real", real, "published figures are about the people of a table")
         pay(synthetic, people, schema, out, price, model_dir, _names(models), quiet=quiet, as_json=as_json)
@@ -107,6 +131,8 @@ def evaluate(
             "--models": models,
             "--metrics": metrics,
             "--by": by,
+            "--count": count,
+            "--stable": stable,
         }
         result = only_release(
             synthetic, Schema.load(schema), model_dir, [name for name, value in unused.items() if value]
@@ -132,6 +158,8 @@ def evaluate(
             max_rows=max_rows or None,
             image_shape=shape,
             model=model_dir,
+            count=count,
+            stable=stable,
             seed=seed,
             jobs=jobs or None,
             progress=progress,

@@ -89,7 +89,7 @@ def sample(
                 "--given completes the rows of a file, to .csv or .parquet, without --where, --copies or --rows"
             )
         count = _complete(loaded, given, out, seed)
-        manifest.write(out, model, count, f"given {given.name}")
+        manifest.write(out, model, count, f"given {given.name}")  # as many rows of a person as the caller gave
         if not quiet:
             show({"out": str(out), "rows": count}, lambda: f"completed {counted(count, 'row')} to {out}", as_json)
         return
@@ -120,7 +120,8 @@ def sample(
             loaded, out, count, seed=seed, where=where, engine=engine, folder=model, on_progress=advance
         )
     asked = where or []
-    manifest.write(out, model, count, " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked]))
+    words = " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked])
+    manifest.write(out, model, count, words, people=loaded.people)
     seconds = time.perf_counter() - started
     if not quiet:
         show(

@@ -17,7 +17,7 @@ import pandas as pd
 
 from understudy import engine, manifest
 from understudy.errors import UsageError
-from understudy.evaluate import classifiers, images, settings, table, whole
+from understudy.evaluate import classifiers, images, people, settings, table, whole
 from understudy.evaluate.metrics import (
     diagnostics,
     dimension,
@@ -55,6 +55,8 @@ def evaluate(
     image_shape: tuple[int, int] | tuple[int, int, int] | None = None,
     certificate: dict[str, object] | None = None,
     model: str | Path | None = None,
+    count: str | None = None,
+    stable: str | None = None,
     seed: int = 0,
     jobs: int | None = 1,
     progress: Progress | None = None,
@@ -67,7 +69,9 @@ def evaluate(
     caps what classifiers train on. `by` names columns whose groups are reported. `jobs=None` uses every core.
     `image_shape` (height, width[, channels]) adds the CNN and the picture grid. `certificate` is kept in the header.
     `model` is the folder that made the synthetic files: only then may a release report be written. Its certificate must
-    verify, and every file must have the manifest that `understudy sample` left beside it.
+    verify, and every file must have the manifest that `understudy sample` left beside it. `count` ("people", "rows") says
+    whether distributions are compared with one real row of each person (`evaluate.people`); None: as the manifests say.
+    `stable` is the column that SDNist's k-marginal keeps in every marginal.
     """
     start = time.perf_counter()
     origin = None
@@ -82,6 +86,11 @@ def evaluate(
         raise UsageError("synthetic: give at least one synthetic table")
     files = {"synthetic": _name(sources[0]), "test": _name(test), "train": _name(train)}
     shape = _image_shape(image_shape)
+    if stable is not None and stable not in schema.names:
+        raise UsageError(f"stable: there is no column {stable!r} in the schema")
+    whom = people.Compared()
+    if count is not None or {"fidelity", "mmd"} & set(families):
+        whom = people.compared(sources, test, train, schema, count, seed)
     tests, declared = _as_list(synthetic_test, len(sources)), schema
     if pictures := [column for column in schema.columns if column.kind == "image"]:
         shape = shape or (pictures[0].shape if len(pictures) == 1 else None)
@@ -102,7 +111,7 @@ def evaluate(
                    + wants_dimension + (shape is not None) + 1, progress, cancel)  # fmt: skip
     groupings = _groupings(schema, held, by, "groups" in families)
     out: dict[str, Any] = {}
-    notes: list[str] = []
+    notes = [whom.note] if whom.note else []
     runs = None
     if with_models and target is not None:
         runs = settings.compute(
@@ -116,9 +125,9 @@ def evaluate(
     if known is None and with_models:
         notes.append("no real training rows given: setting A and the ranking agreement are left out")
     if "fidelity" in families:
-        out["fidelity"] = _fidelity(known, held, prepared, schema, seed, steps)
+        out["fidelity"] = _fidelity(whom, known, held, prepared, schema, stable, seed, steps)
     if "mmd" in families:
-        out["mmd"] = steps.do("mmd", lambda: mmd.compare(held, prepared, schema, seed))
+        out["mmd"] = steps.do("mmd", lambda: mmd.compare(whom.of(held, known)[0], prepared, schema, seed))
     if wants_dimension:
         half = known if known is not None else held
         out["dimension_wise"] = steps.do("dimension-wise", lambda: dimension.compare(
@@ -302,18 +311,23 @@ def _utility(
 
 
 def _fidelity(
+    whom: people.Compared,
     known: table.Table | None,
     held: table.Table,
     prepared: list[table.Table],
     schema: Schema,
+    stable: str | None,
     seed: int,
     steps: "_Steps",
 ) -> Fidelity:
     """Against the rows that the generator saw, where given: they are what it was asked to imitate, and the larger table."""
+    held, known = whom.of(held, known)
     real, other, name = (held, None, "test") if known is None else (known, held, "train")
     return Fidelity(
         shapes=steps.do("column shapes", lambda: shapes.compare(real, prepared, schema)),
-        whole=whole.compare(real, prepared, schema, held_out=other, seed=seed, compared_with=name, tick=steps.next),
+        whole=whole.compare(
+            real, prepared, schema, held_out=other, stable=stable, seed=seed, compared_with=name, tick=steps.next
+        ),
         violations=steps.do("schema violations", lambda: violations.find(prepared, schema)),
     )
 

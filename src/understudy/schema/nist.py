@@ -3,8 +3,10 @@
     schema            {"schema": {"AGEP": {"dtype": "int64", "min": 0, "max": 99}, "SEX": {"dtype": "int64", "values": [1, 2]}}}
     data dictionary   {"AGEP": {"description": "...", "values": {"min": 0, "max": 99}}, "SEX": {"values": {"1": "Male", ...}}}
 
-Listed values become categories, `min` and `max` bounds. A column that mixes numbers with codes such as `N` is a number with
-codes beside it. A column of which nothing is stated stays open (`?`).
+Listed values become categories, `min` and `max` bounds. Whole-number bounds of a column of floats are decimals cut off (DENSITY
+of Massachusetts reaches 3683.9 where `max` is 3683), so they are moved out to the next whole number, and the draft says so. A
+column that mixes numbers with codes such as `N` is a number with codes beside it. A column of which nothing is stated stays
+open (`?`).
 """
 
 import re
@@ -15,6 +17,7 @@ from understudy.errors import UsageError
 from understudy.schema.columns import Column
 from understudy.schema.sketch import ASK, Entry, of_kind, one_line
 
+CUT = "the dictionary cuts decimals off its bounds, {} and {}: state the true ones where they are known"
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})")
 _KEYS = {"description", "details", "link", "values"}  # of a data dictionary's entry
 _SHAPE = {"dtype", "values", "min", "max", "has_null", "null_value"}  # of a schema's entry
@@ -76,6 +79,10 @@ def _number(name: str, low: Any, high: Any, dtype: str, codes: list[str], missin
     stated = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (low, high))
     fraction = dtype.startswith("float") or (stated and not (float(low).is_integer() and float(high).is_integer()))
     kind = "continuous" if fraction else "integer"
+    cut = stated and dtype.startswith("float") and isinstance(low, int) and isinstance(high, int)
+    if cut:  # int() of a value, which takes it towards 0
+        note = f"{note}; {CUT.format(low, high)}" if note else CUT.format(low, high)
+        low, high = low - (low < 0), high + (high >= 0)
     if stated and low < high:
         lower, upper = (low, high) if fraction else (int(low), int(high))
         column = Column(name=name, kind=kind, lower=lower, upper=upper, missing=missing, codes=tuple(codes))  # type: ignore[arg-type]

@@ -4,12 +4,16 @@ A private generator may emit a row that exists (common rows are common), and a l
 find bugs (a generator that stores rows) and nothing else; see e.g. Ganev and De Cristofaro 2023 on similarity-based
 privacy metrics. They are labelled so in the result.
 
-Copies: rows equal in every column, numbers compared at float32 precision. `expected` is the same share for held-out
-real rows (without training rows: for one half of the held-out rows among the other). Where copies exceed it by more than a
-tenth of the rows, the table was copied, not generated. Distance: Euclidean on features scaled to [0, 1] by the training
-rows; synthetic rows (2,000 at most) against training and holdout rows of equal number (10,000 at most), all drawn at
-random; a row that equals any training (or held-out) row has distance 0, drawn or not. A generator that treats both alike
-is nearer to the training row half of the time; copies of training rows are always.
+Copies: rows equal in every column, numbers compared at float32 precision. `expected` is the same share for held-out real
+rows; without training rows, of the held-out rows that equal another one of them: one row more of their kind meets as many
+(one half of them meets half as many in the other, so that honest rows of a small domain looked copied). Rows were copied, not
+generated, where copies exceed it by more than a tenth of the rows; and where real rows hardly ever equal each other, where more
+than `FEW` of the distinct rows are copies: a generator that repeats one row does not stand out by it.
+
+Distance: Euclidean on features scaled to [0, 1] by the training rows; synthetic rows (2,000 at most) against training and
+holdout rows of equal number (10,000 at most), all drawn at random; a row that equals any training (or held-out) row has
+distance 0, drawn or not. A generator that treats both alike is nearer to the training row half of the time; copies of training
+rows are always.
 """
 
 from collections.abc import Sequence
@@ -23,6 +27,8 @@ from understudy.evaluate.table import Table
 from understudy.schema import Schema
 
 COPIED = 0.1  # share of the rows by which copies may exceed what is expected
+SELDOM = 0.01  # share of real rows that equal another: surely less, and hardly any copy is due to chance
+FEW, FEWEST = 0.02, 5  # share, and number, of distinct rows that may be copies then
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MAX_SYNTHETIC, MAX_REAL = 2_000, 10_000
 _BLOCK = 500
@@ -47,6 +53,19 @@ def copies(rows: Table, among: Table) -> float | None:
     return float(np.isin(row_hashes(rows), row_hashes(among)).mean())
 
 
+def copied(rows: Table, among: Table, expected: float, looked_at: int) -> bool:
+    """Whether rows were taken from a table; `expected` is the share of copies among `looked_at` real rows."""
+    share = copies(rows, among)
+    if share is None:
+        return False
+    if share > expected + COPIED:
+        return True
+    surely = expected + 3.0 / max(looked_at, 1)  # of 3 / n no case in n rows is seen with a chance of 5 %
+    distinct = np.unique(row_hashes(rows))
+    found = int(np.isin(distinct, row_hashes(among)).sum())
+    return surely < SELDOM and found >= FEWEST and found > FEW * len(distinct)
+
+
 def closest(rows: np.ndarray, among: np.ndarray) -> np.ndarray:
     """Distance of each row to its nearest neighbour, in blocks."""
     norm = (among * among).sum(axis=1)
@@ -62,7 +81,7 @@ def compare(train: Table | None, test: Table, synthetic: Sequence[Table], schema
     """Exact copies and distances to the closest record, beside what held-out real rows show."""
     against = test if train is None else train
     shares = [copies(table, against) for table in synthetic]
-    expected = copies(test, train) if train is not None else _among_halves(test, seed)
+    expected = copies(test, train) if train is not None else among_others(test)
     size = 0 if train is None else min(train.rows, test.rows, MAX_REAL)
     drawn = (
         f"distances: at most {MAX_SYNTHETIC:,} synthetic rows against {size:,} training and {size:,} held-out rows, all drawn "
@@ -70,18 +89,20 @@ def compare(train: Table | None, test: Table, synthetic: Sequence[Table], schema
     )
     return Diagnostics(
         exact_copies=Summary.of(shares, higher_is_better=False),
-        exact_copies_expected=None if train is None else expected,
+        exact_copies_expected=expected,
         compared_with="test" if train is None else "train",
-        copied=any(share is not None and share > (expected or 0.0) + COPIED for share in shares),
+        copied=any(copied(table, against, expected or 0.0, test.rows) for table in synthetic),
         distances=None if train is None else _distances(train, test, synthetic, schema, seed),
         notes=(drawn,) if train is not None else ("no training rows given: distances need them beside a holdout",),
     )
 
 
-def _among_halves(test: Table, seed: int) -> float | None:
-    """How many rows of one half of a table occur in its other half: what equal rows are due to chance."""
-    order = np.random.default_rng(seed).permutation(test.rows)
-    return copies(test.take(order[: test.rows // 2]), test.take(order[test.rows // 2 :]))
+def among_others(table: Table) -> float | None:
+    """Share of the rows that equal another row of the table: what one row more of the same kind has by chance."""
+    if table.rows < 2:
+        return None
+    _, place, counts = np.unique(row_hashes(table), return_inverse=True, return_counts=True)
+    return float((counts[place] > 1).mean())
 
 
 def _distances(train: Table, test: Table, synthetic: Sequence[Table], schema: Schema, seed: int) -> Distances | None:

@@ -66,7 +66,7 @@ class Diagnostics:
     """Copies and distances: reasons to look closer, never evidence of privacy."""
 
     exact_copies: Summary  # share of synthetic rows equal to a training row (test rows when no train given)
-    exact_copies_expected: float | None  # the same share for held-out real rows
+    exact_copies_expected: float | None  # the same of held-out real rows (no train given: that equal another of them)
     compared_with: str  # "train" or "test"
     copied: bool = False  # more copies than chance explains: real rows, not synthetic ones
     distances: Distances | None
