@@ -16,7 +16,8 @@ import pyarrow as pa
 from understudy.errors import UsageError
 from understudy.schema.boxes import Boxes
 from understudy.schema.constraints import Check, Either, Numbers, Rule, any_broken, columns_of, numbers_in
-from understudy.schema.mending import Row, mended, with_totals, witness
+from understudy.schema.mending import mended, with_totals
+from understudy.schema.search import TRIES, Contradiction, Row, witness
 from understudy.schema.values import array_of
 from understudy.seeds import folded
 
@@ -31,14 +32,26 @@ def _again(draw: Draw, size: int, seeds: Sequence[np.random.SeedSequence], numbe
     return next(draw(size, size, int(seeds[number].generate_state(1)[0]), slice(None)))
 
 
-def _witness(alternatives: Sequence[Sequence[Check]]) -> Row:
-    """A row that keeps all checks of some alternative."""
+def _witness(alternatives: Sequence[Sequence[Check]], declared: int) -> Row | None:
+    """A row that keeps all checks of some alternative; None if none was found. UsageError if there is none: each of them is the
+    declared constraints, and conditions after these."""
+    against: list[Contradiction] = []
     for checks in alternatives:
         try:
-            return witness(checks)
-        except UsageError:
+            row = witness(checks)
+        except Contradiction as error:
+            against.append(error)
             continue
-    raise UsageError("where: no row can fulfil the conditions and the constraints of the schema at once")
+        if row is not None:
+            return row
+    if len(against) < len(alternatives):
+        return None
+    numbers = sorted({number for error in against for number in error.numbers if number <= declared})
+    which = f"constraint{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    raise UsageError(
+        "where: no row can fulfil the conditions and the constraints of the schema at once"
+        + (f"; against the conditions stand{'s' * (len(numbers) == 1)} {which}" if numbers else "")
+    )
 
 
 class Keeper:
@@ -48,7 +61,7 @@ class Keeper:
         self.identifiers = identifiers
         single = [(*checks, *(Rule((), (one,)) for one in box)) for box in boxes] if checks else [()]
         self.checks: tuple[Check, ...] = single[0] if len(single) == 1 else (*checks, Either(boxes))
-        self.witness = _witness(single)
+        self.witness = _witness(single, len(checks))
 
     def batches(self, draw: Draw, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
         """What a source draws, with every row keeping everything; a batch depends on the seed and its number alone."""
@@ -92,7 +105,10 @@ class Keeper:
                 raise UsageError(
                     f"given: row {row + 1} holds values that break the schema's constraint on {', '.join(map(repr, names))}"
                 )
-            raise RuntimeError("a drawn row breaks a constraint of the schema after it was mended")
+            raise UsageError(
+                "constraints: a drawn row breaks some of them (with the conditions, if any), and no row that keeps all was found "
+                f"in {TRIES:,} tries; ask for other conditions, or state fewer constraints on columns that others join"
+            )
         return table
 
     def read(self, table: pa.Table) -> dict[str, Numbers]:

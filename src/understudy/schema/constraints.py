@@ -12,7 +12,7 @@
 Conditions are written as for `sample --where` (`conditions`), joined by `and`. A missing value fulfils no condition, and order,
 sums and combinations say nothing about it; nor about codes beside numbers, which no constraint can name. Constraints are
 declared, never learned: the bounds and categories of their columns must be declared, too. A set that no row can fulfil is
-refused when the schema is loaded (`mending.witness`).
+refused when the schema is loaded (`search.witness`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
