@@ -1,8 +1,13 @@
 """Drawn rows that keep the schema's constraints, whatever the method: drawn again where they do not, and mended as a last resort.
 
     totals of sums     computed from their parts
-    rows that break    replaced by rows drawn anew that do not: the model's own distribution, given the constraints
+    rows that break    replaced by rows drawn anew that do not, and that have values, codes and gaps in the same columns
     what is left       changed as little as possible (`schema.mending`)
+
+A row with a gap in it breaks no order, so among rows that break nothing gaps are too many: with whole rows replaced regardless, a
+date that is missing in a tenth of the rows was missing in a sixth. So a row that breaks constraints is replaced by one that has
+values where it has values, and gaps or the same codes where it has those (`Replaced`): the model's own distribution, given the
+constraints and what is there at all, and shares of gaps and codes stay as they were released.
 
 Constraints and conditions are public, so this is post-processing. Every row is tested once more before it leaves.
 """
@@ -54,6 +59,86 @@ def _witness(alternatives: Sequence[Sequence[Check]], declared: int) -> Row | No
     )
 
 
+class Replaced:
+    """The rows of a table that break constraints, and which drawn rows take their places.
+
+    First those with gaps and codes in the same columns of all constraints; then of the constraints that the row breaks; then, for
+    rows like which none is ever drawn, any.
+    """
+
+    def __init__(self, checks: Sequence[Check], rows: Mapping[str, Numbers]) -> None:
+        broken = np.stack([check.broken(rows) for check in checks], axis=1)
+        self.left = np.asarray(broken.any(axis=1))
+        self.columns = [column for column in columns_of(checks) if column.missing or column.codes]
+        self.gaps = self._gaps(rows)
+        self.seen = np.zeros(len(self.left), np.bool_)
+        kinds, own = np.unique(broken[self.left], axis=0, return_inverse=True)
+        self.kind = np.full(len(self.left), -1)
+        self.kind[self.left] = own.ravel()
+        abouts = [
+            {column.name for k in np.flatnonzero(kind).tolist() for column in checks[k].columns} for kind in kinds
+        ]
+        self.about = [np.asarray([column.name in about for column in self.columns], bool) for about in abouts]
+
+    def _gaps(self, rows: Mapping[str, Numbers]) -> np.ndarray:
+        """For every row and column 0 where there is a value, else a number of the gap or code."""
+        size = len(next(iter(rows.values())).null)
+        own = (rows[column.name] for column in self.columns)
+        each = [np.where(null, 1.0 + values, 0.0) for values, null in own]
+        return np.asarray(np.stack(each, axis=1) if each else np.zeros((size, 0))).astype(np.uint64)
+
+    def by(self, drawn: Mapping[str, Numbers], fine: np.ndarray, turn: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the table and the drawn ones for them, from those that are fine and each at most once."""
+        gaps, unused = self._gaps(drawn), np.zeros(len(next(iter(drawn.values())).null), np.bool_)
+        unused[fine] = True
+        pairs = [np.zeros((2, 0), int)]
+
+        def pair(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+            others = np.flatnonzero(unused)
+            own, theirs = mixed(self.gaps[rows][:, columns]), mixed(gaps[others][:, columns])
+            first, second = paired(own, theirs)
+            pairs.append(np.stack([rows[first], others[second]]))
+            self.left[rows[first]] = unused[others[second]] = False
+            return np.isin(own, mixed(gaps[fine][:, columns]))
+
+        every = np.ones(len(self.columns), np.bool_)
+        if turn < DRAWS // 3:
+            pair(np.flatnonzero(self.left), every)
+        for kind, about in enumerate(self.about if turn >= DRAWS // 3 else ()):
+            rows = np.flatnonzero(self.left & (self.kind == kind))
+            if len(rows):
+                self.seen[rows] |= pair(rows, about)
+        if turn >= 2 * DRAWS // 3:
+            pair(np.flatnonzero(self.left & ~self.seen), ~every)
+        places, taken = np.concatenate(pairs, axis=1)
+        return places, taken
+
+
+def mixed(gaps: np.ndarray) -> np.ndarray:
+    """One number for each row's gaps; two patterns that share one are as good as excluded."""
+    weights = np.random.default_rng(0).integers(1, 1 << 63, gaps.shape[1], np.uint64)
+    return np.asarray((gaps * weights).sum(axis=1, dtype=np.uint64))
+
+
+def paired(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places in both with equal entries, each place at most once and in rising order among equals."""
+    _, own = np.unique(np.concatenate([first, second]), return_inverse=True)
+    one, other = own.ravel()[: len(first)], own.ravel()[len(first) :]
+    size = len(own) + 1
+    marks = one * size + _rank(one), other * size + _rank(other)
+    _, here, there = np.intersect1d(marks[0], marks[1], assume_unique=True, return_indices=True)
+    return here, there
+
+
+def _rank(entries: np.ndarray) -> np.ndarray:
+    """How many equal entries stand before each."""
+    order = np.argsort(entries, kind="stable")
+    rising = entries[order]
+    found = np.empty(len(entries), int)
+    found[order] = np.arange(len(entries)) - np.searchsorted(rising, rising)
+    return found
+
+
 class Keeper:
     """Keeps constraints, and conditions with them, in batches of rows. UsageError if the two contradict each other."""
 
@@ -76,19 +161,18 @@ class Keeper:
         if not self.checks or not table.num_rows:
             return table
         table = self.write(table, with_totals(self.read(table), self.checks))
-        broken = any_broken(self.checks, self.read(table))
+        replaced = Replaced(self.checks, self.read(table))
         for number in range(DRAWS):
-            if not broken.any():
+            if not replaced.left.any():
                 return table
             fresh = again(number)
             fresh = self.write(fresh, with_totals(self.read(fresh), self.checks))
-            fine = np.flatnonzero(~any_broken(self.checks, self.read(fresh)))
+            drawn = self.read(fresh)
+            fine = np.flatnonzero(~any_broken(self.checks, drawn))
             if len(fine) < RARE * fresh.num_rows:
                 break
-            places = np.flatnonzero(broken)[: len(fine)]
-            table = self.swap(table, fresh, places, fine[: len(places)])
-            broken[places] = False
-        return self.mend(table, {}) if broken.any() else table
+            table = self.swap(table, fresh, *replaced.by(drawn, fine, number))
+        return self.mend(table, {}) if replaced.left.any() else table
 
     def mend(self, table: pa.Table, kept: Mapping[str, np.ndarray]) -> pa.Table:
         """Rows that break something changed, but for values that are `kept`. UsageError where these break it themselves."""
@@ -120,12 +204,10 @@ class Keeper:
         before = self.read(table)
         for column in columns_of(self.checks):
             own, new = before[column.name], rows[column.name]
-            changed = (own.null != new.null) | (
-                ~new.null & (own.values != new.values)
-            )  # what is no number keeps its code
+            changed = (own.null != new.null) | (own.values != new.values)
             if changed.any():
                 place = table.column_names.index(column.name)
-                made = array_of(new.values, new.null, column)
+                made = array_of(new.values, new.null, column, new.values if column.codes else None)
                 both = pa.chunked_array([table.column(place).combine_chunks(), made])
                 index = np.where(changed, table.num_rows, 0) + np.arange(table.num_rows)
                 table = table.set_column(place, table.schema.field(place), both.take(pa.array(index)))

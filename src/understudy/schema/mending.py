@@ -122,7 +122,8 @@ def _mend_rule(rows: dict[str, Numbers], check: Rule, free: Free, broken: np.nda
         outside = [c for c in candidates(one.column, [Rule((one,))]) if not _fits(one, c)]
         if outside and own.any():
             numbers, null = np.asarray([c[0] for c in outside]), np.asarray([c[1] for c in outside])
-            gaps = np.abs(values.values[:, None] - numbers) + 1e12 * null
+            gaps = np.where(values.null[:, None] | null, 0.0, np.abs(values.values[:, None] - numbers))
+            gaps += 1e12 * (values.null[:, None] != null) + 1e9 * (values.null[:, None] & null)
             best = gaps.argmin(axis=1)
             _set(rows, one.column, own, numbers[best], null[best])
             left = left & ~own
@@ -164,7 +165,7 @@ def _mend_combination(rows: dict[str, Numbers], check: Combination, free: Free, 
         score += agrees * np.where(free[column.name], 1.0 + 1e-3 * (len(check.columns) - place), 1e6)[:, None]
     best = numbers[score.argmax(axis=1)]
     for place, column in enumerate(check.columns):
-        own = broken & free[column.name]
+        own = broken & free[column.name] & ~rows[column.name].null
         _set(rows, column, own, best[:, place], np.zeros(len(own), bool))
 
 
@@ -190,7 +191,8 @@ def _set(
     if column.kind not in ("categorical", "boolean"):
         lower, upper = column.bounds
         step = quantum(column)
-        values = np.clip(lower + step * np.rint((values - lower) / step) if step else values, lower, upper)
+        near = np.clip(lower + step * np.rint((values - lower) / step) if step else values, lower, upper)
+        values = np.where(null, values, near)
     own = rows[column.name]
     rows[column.name] = Numbers(np.where(where, values, own.values), np.where(where, null, own.null))
 
@@ -203,7 +205,9 @@ def _into(one: Allowed, own: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """The nearest values that a condition allows."""
     size = len(own.null)
     if one.numeric:
-        return one.nearest(own.values), np.full(size, not one.ranges)
+        if one.ranges:
+            return one.nearest(np.where(own.null, one.column.bounds[0], own.values)), np.zeros(size, bool)
+        return np.full(size, float(one.specials[0])), np.ones(size, bool)
     places = np.asarray([place for place, outcome in enumerate(one.column.outcomes) if outcome in one.outcomes])
     best = places[np.abs(own.values[:, None] - places).argmin(axis=1)]
     return best.astype(float), np.asarray([outcome is None for outcome in one.column.outcomes])[best]
