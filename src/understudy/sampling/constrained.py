@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from understudy.errors import UsageError
 from understudy.schema.boxes import Boxes
-from understudy.schema.constraints import Check, Either, Numbers, Rule, any_broken, columns_of, numbers_in
+from understudy.schema.constraints import Check, Either, Numbers, Rule, Total, any_broken, columns_of, numbers_in
+from understudy.schema.given import Impossible
 from understudy.schema.mending import mended, with_totals
 from understudy.schema.search import TRIES, Contradiction, Row, witness
 from understudy.schema.values import array_of
@@ -86,6 +87,10 @@ class Replaced:
         own = (rows[column.name] for column in self.columns)
         each = [np.where(null, 1.0 + values, 0.0) for values, null in own]
         return np.asarray(np.stack(each, axis=1) if each else np.zeros((size, 0))).astype(np.uint64)
+
+    def alike(self, places: np.ndarray, drawn: Mapping[str, Numbers]) -> np.ndarray:
+        """Which drawn rows have the gaps and codes of the rows at these places."""
+        return np.asarray((self._gaps(drawn) == self.gaps[places]).all(axis=1))
 
     def by(self, drawn: Mapping[str, Numbers], fine: np.ndarray, turn: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows of the table and the drawn ones for them, from those that are fine and each at most once."""
@@ -178,22 +183,77 @@ class Keeper:
         """Rows that break something changed, but for values that are `kept`. UsageError where these break it themselves."""
         if not self.checks or not table.num_rows:
             return table
-        rows = with_totals(self.read(table), self.checks, kept)
-        table = self.write(table, mended(rows, self.checks, kept, self.witness))
-        after = self.read(table)
-        broken = any_broken(self.checks, after)
-        if broken.any():
-            if kept:
-                row = int(np.argmax(broken))
-                names = next([column.name for column in one.columns] for one in self.checks if one.broken(after)[row])
-                raise UsageError(
-                    f"given: row {row + 1} holds values that break the schema's constraint on {', '.join(map(repr, names))}"
-                )
+        table = self.changed(table, kept)
+        if (blamed := self.blamed(table)) and kept:
+            raise Impossible(broken={on: (rows + 1).tolist() for on, rows in blamed.items()}).refused()
+        if blamed:
             raise UsageError(
                 "constraints: a drawn row breaks some of them (with the conditions, if any), and no row that keeps all was found "
                 f"in {TRIES:,} tries; ask for other conditions, or state fewer constraints on columns that others join"
             )
         return table
+
+    def complete(
+        self, table: pa.Table, kept: Mapping[str, np.ndarray], again: Callable[[np.ndarray], pa.Table]
+    ) -> pa.Table:
+        """Completed rows: what is not `kept` is drawn again where rows break something, and changed where that does not help.
+
+        `again(places)` completes these rows anew, each as often as it stands there. Totals that are given are met by the parts
+        that are not, which no draw does by chance; so this comes last. Rows whose kept values break something stay broken.
+        """
+        if not self.checks or not table.num_rows:
+            return table
+        table = self.write(table, with_totals(self.read(table), self.checks, kept))
+        before = self.read(table)
+        replaced = Replaced(self.checks, before)
+        left = np.flatnonzero(self._amiss(before, kept))
+        for turn in range(DRAWS):
+            if not len(left):
+                break
+            places = np.repeat(left, table.num_rows // len(left))
+            own = {name: where[places] for name, where in kept.items()}
+            fresh = again(places)
+            fresh = self.write(fresh, with_totals(self.read(fresh), self.checks, own))
+            drawn = self.read(fresh)
+            fine = ~self._amiss(drawn, own)
+            if fine.sum() < RARE * len(left):
+                break
+            if turn < 2 * DRAWS // 3:
+                fine &= replaced.alike(places, drawn)
+            rows = np.flatnonzero(fine)
+            found, first = np.unique(places[rows], return_index=True)
+            table = self.swap(table, fresh, found, rows[first])
+            left = np.setdiff1d(left, found)
+        return self.changed(table, kept)
+
+    def _amiss(self, rows: Mapping[str, Numbers], kept: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Rows that break something else than a sum whose total is kept."""
+        found = np.zeros(len(next(iter(rows.values())).null), np.bool_)
+        for check in self.checks:
+            broken = check.broken(rows)
+            if isinstance(check, Total) and check.columns[0].name in kept:
+                broken = broken & ~kept[check.columns[0].name]
+            found |= broken
+        return found
+
+    def changed(self, table: pa.Table, kept: Mapping[str, np.ndarray]) -> pa.Table:
+        """Rows that break something changed as little as possible, but for values that are `kept`, which may break it still."""
+        rows = with_totals(self.read(table), self.checks, kept)
+        return self.write(table, mended(rows, self.checks, kept, self.witness))
+
+    def blamed(self, table: pa.Table) -> dict[str, np.ndarray]:
+        """Rows that break something, by the columns of the first constraint that they break."""
+        if not self.checks or not table.num_rows:
+            return {}
+        rows, found = self.read(table), dict[str, np.ndarray]()
+        done = np.zeros(table.num_rows, np.bool_)
+        for check in self.checks:
+            own = np.flatnonzero(check.broken(rows) & ~done)
+            if len(own):
+                done[own] = True
+                on = ", ".join(repr(column.name) for column in check.columns)
+                found[on] = np.sort(np.concatenate([found.get(on, own[:0]), own]))
+        return found
 
     def read(self, table: pa.Table) -> dict[str, Numbers]:
         """The columns that constraints speak of."""
