@@ -117,7 +117,7 @@ def test_short_forms_of_label_and_unit():
         ({"kind": "text"}, ["'c'", "free text", "leave the column out"]),
         ({"kind": "continuous"}, ["'c'", "lower and upper", "bounds: estimate"]),
         ({"kind": "continuous", "lower": 0}, ["'c'", "lower and upper"]),
-        ({"kind": "continuous", "lower": 1, "upper": 1}, ["'c'", "below upper"]),
+        ({"kind": "continuous", "lower": 1, "upper": 1}, ["'c'", "are both"]),
         ({"kind": "continuous", "lower": "a", "upper": 1}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": 0, "upper": float("inf")}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": -1.6e308, "upper": 1.6e308}, ["'c'", "do not fit"]),
