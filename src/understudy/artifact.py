@@ -18,7 +18,7 @@ import os
 import platform
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -231,13 +231,25 @@ class Model:
             label=None if schema.label is None else schema.column(schema.label),
         )
 
-    def complete(self, partial: object, *, seed: int | None = None) -> pd.DataFrame:
-        """Rows of which some columns are given (a frame or a file), with all others drawn given these."""
-        return to_pandas(pa.concat_tables(self.complete_arrow(partial, seed=seed)), self.codec.schema)
+    def complete(self, partial: object, *, seed: int | None = None, skip_impossible: bool = False) -> pd.DataFrame:
+        """Rows of which some columns are given (a frame or a file), with all others drawn given these.
 
-    def complete_arrow(self, partial: object, *, seed: int | None = None) -> Iterator[pa.Table]:
-        """The same block by block, as Arrow tables."""
-        yield from self.conditioned().completed(given_rows(partial, self.codec.schema), self.keeper(), seed)
+        Rows whose values cannot occur together are refused, or with `skip_impossible` left out: the index of the frame says
+        which rows are there, counted from 0.
+        """
+        skipped: list[int] = []
+        tables = self.complete_arrow(partial, seed=seed, on_skipped=skipped.extend if skip_impossible else None)
+        found = to_pandas(pa.concat_tables(tables), self.codec.schema)
+        if skipped:
+            found.index = pd.RangeIndex(len(found) + len(skipped)).delete([row - 1 for row in skipped])
+        return found
+
+    def complete_arrow(
+        self, partial: object, *, seed: int | None = None, on_skipped: Callable[[list[int]], None] | None = None
+    ) -> Iterator[pa.Table]:
+        """The same block by block, as Arrow tables. `on_skipped`: rows that cannot be are left out, and their numbers, from 1 on,
+        told to it at the end; without it they are refused at the end."""
+        yield from self.conditioned().completed(given_rows(partial, self.codec.schema), self.keeper(), seed, on_skipped)
 
     def redrawn(self, count: int, *, seed: int | None = None, source: Any = None) -> "Iterator[Model]":
         """Models that could have been fitted, had the privacy noise fallen otherwise. Post-processing: costs nothing."""

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from understudy.methods.marginals.conditioned import Conditioned
 from understudy.methods.marginals.conditioning import Leaf, Step, Tree, pick
 from understudy.methods.marginals.junction import Model, tables
 from understudy.private.noise import SeededNoise
-from understudy.schema import Column, Schema
+from understudy.schema import Column, Schema, open_table
 
 SIZES = [2, 3, 4, 2, 3]
 GRAPHS = {
@@ -212,6 +213,83 @@ def test_given_values_are_kept_and_tell_about_the_others(model, tmp_path):
 def test_given_rows_that_are_wrong_are_named(model, part, words):
     with pytest.raises(UsageError, match=words):
         model.complete(pd.DataFrame(part, dtype=object))
+
+
+STAYS = Schema.from_dict(
+    {
+        "understudy": "schema",
+        "columns": {
+            "id": {"kind": "identifier"},
+            "start": {"kind": "integer", "lower": 0, "upper": 1299},
+            "end": {"kind": "integer", "lower": 0, "upper": 1299, "missing": True},
+            "ward": {"kind": "categorical", "categories": ["a", "b", "c"]},
+            "sex": {"kind": "categorical", "categories": ["f", "m"]},
+        },
+        "constraints": [{"order": ["start", "end"]}, {"never": "ward = c and sex = m"}],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def stays():
+    """Stays of twenty days, which no cell of the model is narrow enough for, so that four ends in ten lie before the start; and
+    wards so different that some combinations have probability 0."""
+    random, rows = np.random.default_rng(0), 6000
+    start = random.integers(0, 1000, rows)
+    ward = random.choice(["a", "b", "c"], rows)
+    sex = np.where(ward == "c", "f", random.choice(["f", "m"], rows))
+    end = pd.array(start + random.exponential(20, rows).astype(int), dtype="Int64")
+    end[random.random(rows) < 0.1] = pd.NA
+    whole = pd.DataFrame({"id": np.arange(rows), "start": start, "end": end, "ward": ward, "sex": sex})
+    return whole, fit(us.method("mst")(epsilon=1.0), whole, STAYS, noise=SeededNoise(1))
+
+
+def same(rows):
+    return float((rows.end - rows.start == 0).mean())
+
+
+def test_free_columns_of_given_rows_are_drawn_again_before_they_are_changed(stays, monkeypatch):
+    """Changed rows stand at the end of what is allowed: an end equals its start in 34 % of the rows instead of 1.4 %. Standard
+    deviations are 0.2 points of a small share of 3,000 rows, 0.7 of the difference of missing ends: one seed in 10^7 fails."""
+    whole, made = stays
+    given = whole[["start"]].head(3000)
+    found = made.complete(given, seed=0)
+    assert (found.start == given.start).all() and not (found.end < found.start).any()
+    assert same(found) < 0.04 and abs(found.end.isna().mean() - made.sample(3000, seed=1).end.isna().mean()) < 0.04
+    monkeypatch.setattr("understudy.sampling.constrained.DRAWS", 0)  # the wrong way that this was
+    assert same(made.complete(given, seed=0)) > 0.15
+
+
+def test_rows_that_cannot_be_are_counted_and_may_be_left_out(stays, tmp_path, monkeypatch, capsys):
+    """Those that the model rules out, and those that break a constraint by themselves; in any block."""
+    monkeypatch.setattr("understudy.schema.given.open_table", partial(open_table, block=100))
+    monkeypatch.chdir(tmp_path)
+    whole, made = stays
+    part = whole[["id", "start", "end", "ward", "sex"]].head(300).copy()
+    part["end"] = part.end.mask([True] * 200 + [False] * 100)
+    odd = [7, 120, 299]
+    part.loc[odd, ["ward", "sex"]] = ["c", "m"]
+    part.loc[[3], ["start", "end"]] = [500, 20]
+    part.to_csv("part.csv", index=False)
+    part.loc[[k for k in range(300) if k not in (3, *odd)]].to_csv("fine.csv", index=False)
+    words = r"4 rows|row 4 holds values that break the schema's constraint on 'start', 'end'"
+    with pytest.raises(UsageError, match=words) as error:
+        made.complete("part.csv", seed=0)
+    assert "3 rows (8, 121, 300) hold values that" in str(error.value) and "skip_impossible=True" in str(error.value)
+    found = made.complete("part.csv", seed=0, skip_impossible=True)
+    assert found.index.tolist() == [k for k in range(300) if k not in (3, *odd)]
+    assert (found.id == part.id[found.index]).all() and (found.start == part.start[found.index]).all()
+    assert made.complete("fine.csv", seed=0, skip_impossible=True).index.tolist() == list(range(296))
+    made.save("m")
+    assert cli.run(["sample", "m", "--given", "part.csv", "--out", "x.csv"]) == 2 and not (tmp_path / "x.csv").exists()
+    assert "(--skip-impossible)" in capsys.readouterr().err
+    assert cli.run(["sample", "m", "--given", "part.csv", "--out", "x.csv", "--skip-impossible"]) == 0
+    shown = capsys.readouterr()
+    assert "left out 4 rows: 4, 8, 121, 300" in shown.out + shown.err and len(pd.read_csv("x.csv")) == 296
+    part.loc[odd].to_csv("odd.csv", index=False)
+    assert cli.run(["sample", "m", "--given", "odd.csv", "--out", "y.csv", "--skip-impossible"]) == 2
+    assert "no row is left" in capsys.readouterr().err and not (tmp_path / "y.csv").exists()
+    assert cli.run(["sample", "m", "--rows", "9", "--out", "y.csv", "--skip-impossible"]) == 2
 
 
 def test_the_command_line_keeps_conditions_and_completes_rows(model, tmp_path, monkeypatch, capsys):

@@ -90,15 +90,46 @@ def test_rows_of_units_keep_their_codes(in_memory, tmp_path, monkeypatch):
     np.testing.assert_array_equal(found[np.lexsort(found.T)], wanted[np.lexsort(wanted.T)])
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [{"if": "town = a", "then": "pay = N"}, {"never": "pay is missing and town = a"}, {"never": "pay != 999999"}],
-)
-def test_constraints_cannot_speak_of_codes(entry):
-    """To them codes and missing values are alike: rows with another code, or with none, would count as keeping the constraint."""
-    with pytest.raises(UsageError, match="constraint 1: column 'pay' has codes"):
-        Schema.from_dict(SCHEMA.to_dict() | {"constraints": [entry]})
-    Schema.from_dict(SCHEMA.to_dict() | {"constraints": [{"if": "town = a", "then": "pay < 100"}]})
+NAMED = [
+    ({"if": "town = a", "then": "pay = N"}, lambda rows: (rows.town != "a") | (rows.pay == "N")),
+    ({"never": "pay is missing and town = a"}, lambda rows: rows.pay.notna() | (rows.town != "a")),
+    ({"if": "pay is missing", "then": "rate in {-1, 9}"}, lambda rows: rows.pay.notna() | rows.rate.isin([-1, 9])),
+    (
+        {"never": "pay != 999999 and town = b"},
+        lambda rows: rows.pay.isna() | (rows.pay == "999999") | (rows.town != "b"),
+    ),
+    ({"if": "pay = N", "then": "rate = 9"}, lambda rows: (rows.pay != "N") | (rows.rate == 9)),
+    ({"if": "town = b", "then": "pay is not missing"}, lambda rows: (rows.town != "b") | rows.pay.notna()),
+]
+
+
+@pytest.mark.parametrize(("entry", "kept"), NAMED)
+@pytest.mark.parametrize("again", [True, False])
+def test_constraints_may_name_codes(entry, kept, again):
+    """One code is not the other, and neither is a missing value: in rows that are drawn again, and in those that are mended."""
+    schema = Schema.from_dict(SCHEMA.to_dict() | {"constraints": [entry]})
+    codec, keeper = Codec(schema), Keeper(schema.checks)
+
+    def drawn(number):
+        found = codec.encode(frame(400, number))
+        return codec.decode_arrow(found.rows, found.classes)
+
+    before = drawn(0)
+    assert not kept(before.to_pandas()).all() and any("constraint 1" in one for one in check(before, schema))
+    after = keeper.keep(before, lambda number: drawn(number + 1)) if again else keeper.mend(before, {})
+    assert kept(after.to_pandas()).all() and not any("constraint" in one for one in check(after, schema))
+
+
+def test_a_fit_keeps_constraints_on_codes():
+    """In the model, where no cell of such rows is left, and in what it draws under conditions and beside given values."""
+    document = SCHEMA.to_dict() | {"constraints": [NAMED[0][0], {"if": "town = b", "then": "pay != N"}]}
+    schema, rows = Schema.from_dict(document), frame(3000)
+    rows["town"] = np.where(rows.pay == "N", "a", "b")
+    model = fit(us.method("clique-tree")(epsilon=5.0), rows, schema, noise=SeededNoise(0))
+    found = model.sample(3000, seed=0)
+    assert ((found.town == "a") == (found.pay == "N")).all() and abs((found.town == "a").mean() - 0.3) < 0.1
+    assert (model.sample(50, seed=0, where="town = a").pay == "N").all()
+    assert (model.complete(pd.DataFrame({"town": ["a", "b"] * 50}), seed=0).pay == "N").tolist() == [True, False] * 50
 
 
 def test_conditions_may_ask_for_codes_beside_constraints():
@@ -107,8 +138,8 @@ def test_conditions_may_ask_for_codes_beside_constraints():
     keeper = Keeper(schema.checks, parse_boxes("rate = 9 and pay = N", schema))
     table = pa.table({"pay": ["N", "999999", None], "rate": [9.0, 9.0, 9.0], "town": ["a"] * 3})
     read = keeper.read(table)
-    moved = {name: own._replace(values=own.values + 1.0) for name, own in read.items()}
-    assert keeper.write(table, moved).equals(table)  # numbers beside which there is a code say nothing
+    assert read["pay"].values.tolist() == [1.0, 2.0, 0.0] and read["rate"].values.tolist() == [1.0, 1.0, 1.0]
+    assert keeper.write(table, read).equals(table)
 
 
 def test_published_queries_never_span_codes_and_numbers():

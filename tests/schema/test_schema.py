@@ -117,7 +117,7 @@ def test_short_forms_of_label_and_unit():
         ({"kind": "text"}, ["'c'", "free text", "leave the column out"]),
         ({"kind": "continuous"}, ["'c'", "lower and upper", "bounds: estimate"]),
         ({"kind": "continuous", "lower": 0}, ["'c'", "lower and upper"]),
-        ({"kind": "continuous", "lower": 1, "upper": 1}, ["'c'", "below upper"]),
+        ({"kind": "continuous", "lower": 1, "upper": 1}, ["'c'", "are both"]),
         ({"kind": "continuous", "lower": "a", "upper": 1}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": 0, "upper": float("inf")}, ["'c'", "finite number"]),
         ({"kind": "continuous", "lower": -1.6e308, "upper": 1.6e308}, ["'c'", "do not fit"]),
@@ -354,3 +354,12 @@ def test_positive_takes_the_type_of_its_class():
 
 def test_to_dict_is_plain_json():
     assert json.loads(json.dumps(example().to_dict())) == example().to_dict()
+
+
+def test_a_number_of_one_value_is_told_how_to_be_written():
+    """Its range has no width to be learned in; as a category it is learned by every method."""
+    document = {"columns": {"wave": {"kind": "integer", "lower": 5, "upper": 5}, "a": {"kind": "boolean"}}}
+    with pytest.raises(UsageError, match=r"lower and upper are both 5; .*\{kind: categorical, categories: \[5\]\}"):
+        Schema.from_dict(document)
+    document["columns"]["wave"] = {"kind": "categorical", "categories": [5]}
+    assert Schema.from_dict(document).column("wave").outcomes == (5,)

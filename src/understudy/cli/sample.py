@@ -22,9 +22,12 @@ from understudy.files import write_atomically
 from understudy.progress import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from understudy.artifact import Model
 
 app = typer.Typer()
+SHOWN = 10  # rows that are named of those that were left out
 IMAGES = 100  # images in a grid unless --rows says otherwise
 
 
@@ -51,6 +54,10 @@ def sample(
         Path | None,
         typer.Option("--given", help="Complete these rows: a .csv or .parquet with some of the columns."),
     ] = None,
+    skip_impossible: Annotated[
+        bool,
+        typer.Option("--skip-impossible", help="With --given: leave out rows whose values cannot occur together."),
+    ] = False,
     copies: Annotated[
         int | None,
         typer.Option("--copies", min=2, help="So many stand-ins that differ by privacy noise too: NAME-01.csv, ..."),
@@ -88,11 +95,22 @@ def sample(
             raise UsageError(
                 "--given completes the rows of a file, to .csv or .parquet, without --where, --copies or --rows"
             )
-        count = _complete(loaded, given, out, seed)
+        skipped: list[int] = []
+        count = _complete(loaded, given, out, seed, skipped.extend if skip_impossible else None)
         manifest.write(out, model, count, f"given {given.name}")  # as many rows of a person as the caller gave
+        left_out = (
+            f", left out {counted(len(skipped), 'row')}: {', '.join(map(str, skipped[:SHOWN]))}" if skipped else ""
+        )
+        text = f"completed {counted(count, 'row')} to {out}{left_out}{', ...' if len(skipped) > SHOWN else ''}"
         if not quiet:
-            show({"out": str(out), "rows": count}, lambda: f"completed {counted(count, 'row')} to {out}", as_json)
+            show(
+                {"out": str(out), "rows": count} | ({"skipped": skipped} if skip_impossible else {}),
+                lambda: text,
+                as_json,
+            )
         return
+    if skip_impossible:
+        raise UsageError("--skip-impossible is about rows of --given; conditions of --where are met by all rows")
     count = loaded.rows if rows is None else rows
     if copies is not None:
         if where or out.suffix.lower() not in (".csv", ".parquet"):
@@ -131,20 +149,22 @@ def sample(
         )
 
 
-def _complete(model: "Model", given: Path, out: Path, seed: int | None) -> int:
+def _complete(
+    model: "Model", given: Path, out: Path, seed: int | None, on_skipped: "Callable[[list[int]], None] | None"
+) -> int:
     """Write the rows of a file with all their columns; how many there are."""
     from itertools import chain
 
     from understudy.schema import open_writer
 
-    with options("given"):
-        tables = model.complete_arrow(given, seed=seed)
+    with options("given", "skip_impossible"):
+        tables = model.complete_arrow(given, seed=seed, on_skipped=on_skipped)
         head = next(tables, None)  # the first block is read before the file is opened
     if head is None:
         raise UsageError(f"--given {str(given)!r} holds no rows")
     out.parent.mkdir(parents=True, exist_ok=True)
     count = 0
-    with options("given"), open_writer(out, model.codec) as writer:
+    with options("given", "skip_impossible"), open_writer(out, model.codec) as writer:
         for table in chain([head], tables):
             writer.write(table)
             count += table.num_rows

@@ -92,10 +92,13 @@ def _broken(rows: Rows, schema: Schema) -> list[int]:
 def _numbers(rows: Rows, column: Column) -> Numbers:
     if column.kind in ("continuous", "integer", "datetime"):
         values = rows.numbers(column)
-        return Numbers(np.nan_to_num(values), np.isnan(values))
+        null = np.isnan(values)
+        return Numbers(np.where(null, rows.specials(column) if column.codes else 0.0, values), null)
     if column.kind == "ordinal":
         places = rows.positions(column)
-        return Numbers(np.maximum(places, 0).astype(float), places < 0)
+        return Numbers(
+            np.maximum(places, 0).astype(float), places < 0
+        )  # what is missing is the only special, of place 0
     places = rows.outcomes(column)
     return Numbers(places.astype(float), np.asarray([value is None for value in column.outcomes])[places])
 

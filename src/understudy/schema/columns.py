@@ -341,6 +341,11 @@ def _check_bounds(column: Column) -> None:
                 raise column.problem("lower and upper of an integer must be whole numbers")
             if max(abs(lower), abs(upper)) > EXACT_INTEGERS:
                 raise column.problem("bounds beyond 2**53 cannot be learned; is it an identifier?")
+    if lower == upper:
+        raise column.problem(
+            f"lower and upper are both {column.lower!r}; write a column of one value as {{kind: categorical, categories: "
+            f"[{column.lower}]}}, or leave it out"
+        )
     if not lower < upper:
         raise column.problem(f"lower must be below upper, not {column.lower!r} and {column.upper!r}")
     if upper - lower < sys.float_info.min:  # its inverse would be infinite, and encoded values no numbers

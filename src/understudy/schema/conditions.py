@@ -70,6 +70,12 @@ class Allowed:
         return self.column.kind in (*NUMERIC, "ordinal")
 
     @property
+    def specials(self) -> tuple[int, ...]:
+        """The places among `Column.specials` that are allowed."""
+        each = enumerate(self.column.specials)
+        return tuple(place for place, one in each if (self.missing if one is None else one in self.outcomes))
+
+    @property
     def empty(self) -> bool:
         """Whether nothing is allowed."""
         return not (self.outcomes or self.ranges or self.missing)
@@ -106,12 +112,12 @@ class Allowed:
         return Allowed(self.column, codes, tuple(pair for pair in pairs if pair[0] <= pair[1]), gap)
 
     def holds(self, values: np.ndarray, null: np.ndarray) -> np.ndarray:
-        """Which of these numbers (see `values.numbers_of`) or outcomes' positions are allowed."""
+        """Which of these numbers (see `constraints.numbers_in`) or outcomes' positions are allowed."""
         if self.numeric:
             inside, slack = np.zeros(len(values), bool), 1e-6 * quantum(self.column)  # 0.1 + 0.2 is not 0.3
             for low, high in self.ranges:
                 inside |= (values >= low - slack) & (values <= high + slack)
-            return np.asarray(np.where(null, self.missing or bool(self.outcomes), inside))  # a code is no number either
+            return np.asarray(np.where(null, np.isin(values, self.specials), inside))
         return np.isin(values, [place for place, value in enumerate(self.column.outcomes) if value in self.outcomes])
 
     def nearest(self, values: np.ndarray) -> np.ndarray:

@@ -10,9 +10,9 @@
       - sum: {total: [wages, rent]}                              total = wages + rent, up to the total's own rounding
 
 Conditions are written as for `sample --where` (`conditions`), joined by `and`. A missing value fulfils no condition, and order,
-sums and combinations say nothing about it; nor about codes beside numbers, which no constraint can name. Constraints are
+sums and combinations say nothing about it; nor about codes beside numbers, which conditions can name. Constraints are
 declared, never learned: the bounds and categories of their columns must be declared, too. A set that no row can fulfil is
-refused when the schema is loaded (`mending.witness`).
+refused when the schema is loaded (`search.witness`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,14 +28,16 @@ from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.conditions import Allowed, Named, parse_conditions, parse_value
 from understudy.schema.document import mapping
 from understudy.schema.types import Value
-from understudy.schema.values import numbers_of, quantum
+from understudy.schema.values import numbers_of, quantum, specials_in
 
 _KEYS = ("never", "if", "then", "only", "values", "order", "sum")
 _SINGLE = {"halffloat": 1e-2, "float": 1e-6}  # relative precision of narrow types; 1e-12 of all others
 
 
 class Numbers(NamedTuple):
-    """One column of some rows as `values.numbers_of` has it: numbers or positions, and where there is no value."""
+    """One column of some rows as `values.numbers_of` has it: numbers or positions, and where there is no number. There the value
+    is a place among `Column.specials`.
+    """
 
     values: np.ndarray
     null: np.ndarray
@@ -107,7 +109,7 @@ def count_rows(rows: Table) -> int:
 
 @dataclass(frozen=True)
 class Combination:
-    """The columns take one of these combinations."""
+    """The columns take one of these combinations; what is missing goes with everything."""
 
     columns: tuple[Column, ...]
     numbers: tuple[tuple[float, ...], ...]
@@ -305,20 +307,10 @@ def compiled(constraints: Iterable[Constraint], schema: Named) -> tuple[Check, .
             for column in check.columns:
                 if not column.resolved:
                     raise UsageError(f"column {column.name!r} is estimated; a constraint needs its declared values")
-            _refuse_codes(check)
         except UsageError as error:
             raise UsageError(f"constraint {number}: {str(error).removeprefix('where: ')}") from None
         found.append(check)
     return tuple(found)
-
-
-def _refuse_codes(check: Check) -> None:
-    """To constraints a code is no number, as a missing value is: they could not tell one from the other."""
-    for one in (*check.when, *check.then) if isinstance(check, Rule) else ():
-        if one.column.codes and (one.outcomes or one.missing):
-            raise UsageError(
-                f"column {one.column.name!r} has codes; a constraint can speak of numbers only, not of codes or missing values"
-            )
 
 
 def columns_of(checks: Iterable[Check]) -> tuple[Column, ...]:
@@ -328,7 +320,13 @@ def columns_of(checks: Iterable[Check]) -> tuple[Column, ...]:
 
 def numbers_in(table: pa.Table, columns: Iterable[Column]) -> dict[str, Numbers]:
     """Decoded columns as numbers."""
-    return {column.name: Numbers(*numbers_of(table[column.name], column)) for column in columns}
+    found = {}
+    for column in columns:
+        values, null = numbers_of(table[column.name], column)
+        if column.specials:
+            values = np.where(null, specials_in(table[column.name], column) if column.codes else 0.0, values)
+        found[column.name] = Numbers(values, null)
+    return found
 
 
 def any_broken(checks: Sequence[Check], rows: Table) -> np.ndarray:

@@ -6,6 +6,7 @@ nothing is to be completed; so are all columns that the table does not have.
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from understudy.schema.reading import arrow_table, open_table
 from understudy.schema.rows import Rows
 from understudy.schema.schema import Schema
 
+SHOWN = 5  # rows that are named where some are refused
+
 
 class GivenColumn(NamedTuple):
     """The values of one column: numbers in the units of its bounds, or positions among its outcomes; and which are given."""
@@ -33,6 +36,10 @@ class GivenColumn(NamedTuple):
     def numeric(self) -> bool:
         """Whether the column's values have an order."""
         return self.column.kind in (*NUMERIC, "ordinal")
+
+    def at(self, places: np.ndarray) -> "GivenColumn":
+        """Of some rows, or some several times."""
+        return GivenColumn(self.column, self.values[places], self.known[places], self.special[places])
 
 
 class GivenRows(NamedTuple):
@@ -91,6 +98,37 @@ def _read(rows: Rows, column: Column, first: int) -> GivenColumn:
 def _refuse(wrong: np.ndarray, column: Column, first: int, what: str) -> None:
     if wrong.any():
         raise UsageError(f"given: row {first + int(np.argmax(wrong)) + 1}, column {column.name!r}: the value {what}")
+
+
+@dataclass
+class Impossible:
+    """Rows that cannot be completed, by their numbers from 1 on, and why."""
+
+    unseen: list[int] = field(default_factory=list)  # their values cannot occur together under the model
+    broken: dict[str, list[int]] = field(default_factory=dict)  # they break a constraint on these columns by themselves
+
+    @property
+    def rows(self) -> list[int]:
+        """All of them."""
+        return sorted([*self.unseen, *(row for rows in self.broken.values() for row in rows)])
+
+    def refused(self) -> UsageError:
+        """What says so, and the way out."""
+        reasons = {"cannot occur together under this model": self.unseen}
+        reasons |= {f"break the schema's constraint on {on}": rows for on, rows in self.broken.items()}
+        parts = [f"{_listed(rows)} values that {why}" for why, rows in reasons.items() if rows]
+        one = len(self.rows) == 1
+        return UsageError(
+            f"given: {'; '.join(parts)}. Leave {'it' if one else 'them'} out of the output (skip_impossible=True), or "
+            f"empty some of {'its' if one else 'their'} cells, which are drawn then"
+        )
+
+
+def _listed(rows: list[int]) -> str:
+    first = ", ".join(map(str, rows[:SHOWN]))
+    if len(rows) == 1:
+        return f"row {first} holds"
+    return f"{len(rows):,} rows ({first}{', ...' if len(rows) > SHOWN else ''}) hold"
 
 
 def with_identifiers(table: pa.Table, found: dict[str, pa.Array]) -> pa.Table:

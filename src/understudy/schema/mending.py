@@ -1,20 +1,15 @@
-"""Rows that keep the constraints: a row that keeps all of them, found before anything is fitted, and rows made to.
-
-`witness` looks for one row that keeps all constraints, by trying for every column the values at which some constraint changes
-its answer (ends of ranges, listed values, one value that is not named, missing) and for the last part of a sum what is left
-over. With orders, implications and combinations these values suffice: if any row keeps all constraints, moving each number down
-to the nearest such value keeps them too. A set without a witness is contradictory, and refused.
+"""Rows made to keep the constraints.
 
 `mended` changes rows that break a constraint, as little as it can: the consequence of an implication first, numbers put in
-order, the combination that agrees with most columns, the total of a sum. What a few rounds of that do not mend takes the
-witness's values, so that no row is left that breaks a constraint.
+order, the combination that agrees with most columns, the total of a sum. What a few rounds of that do not mend takes the values
+of a witness (`search`) or those that a search from the row's own values on finds, in the columns of the broken constraints and of
+those joined with them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from understudy.errors import UsageError
 from understudy.schema.columns import Column
 from understudy.schema.conditions import Allowed
 from understudy.schema.constraints import (
@@ -30,94 +25,10 @@ from understudy.schema.constraints import (
     columns_of,
     count_rows,
 )
+from understudy.schema.search import TRIES, Row, candidates, components, search
 from understudy.schema.values import quantum
 
-TRIES = 100_000  # assignments that the search for a witness looks at
 ROUNDS = 8  # of mending, before the witness's values are taken
-
-Row = dict[str, tuple[float, bool]]  # a number or position of each column, and whether it is missing
-
-
-def witness(checks: Sequence[Check]) -> Row:
-    """A row that keeps all constraints, of the columns that they speak of. UsageError if there is none."""
-    found = _search(_ordered(checks), checks, {}, TRIES)
-    if found is None:
-        raise UsageError(
-            "constraints: no row can keep all of them; they contradict each other, or the bounds and categories of their columns"
-        )
-    return found
-
-
-def _ordered(checks: Sequence[Check]) -> list[Column]:
-    """Parts of a sum after its total, so that the last part can be what is left over."""
-    sums = [check for check in checks if isinstance(check, Total)]
-    later = dict.fromkeys(column for check in sums for column in check.columns[1:])
-    return [*(column for column in columns_of(checks) if column not in later), *later]
-
-
-def _candidates(column: Column, checks: Sequence[Check]) -> list[tuple[float, bool]]:
-    if column.kind in ("categorical", "boolean"):
-        gap = len(column.outcomes) - 1 if column.missing else -1
-        return [(float(place), place == gap) for place in range(len(column.outcomes))]
-    lower, upper = column.bounds
-    ends = {lower, upper}
-    for check in checks:
-        if isinstance(check, Rule | Either):
-            ranges = [one for allowed in _conditions(check) for one in allowed.ranges]
-            ends.update(end for one in ranges for end in one)
-            step = quantum(column)  # just outside of a range, a condition does not hold
-            ends.update(end for low, high in ranges for end in (_beside(low, -1, step), _beside(high, 1, step)))
-        elif isinstance(check, Combination):
-            ends.update(number for row in check.numbers for number in row)
-        else:
-            ends.update(end for other in check.columns for end in other.bounds)
-    whole = column.kind in ("integer", "ordinal")
-    numbers = sorted({float(np.rint(end)) if whole else end for end in ends if lower <= end <= upper})
-    return [*((number, False) for number in numbers), *([(lower, True)] if column.specials else [])]
-
-
-def _conditions(check: Rule | Either) -> tuple[Allowed, ...]:
-    return (*check.when, *check.then) if isinstance(check, Rule) else tuple(one for box in check.boxes for one in box)
-
-
-def _beside(end: float, sign: int, step: float) -> float:
-    return end + sign * step if step else float(np.nextafter(end, sign * np.inf))
-
-
-def _search(columns: Sequence[Column], checks: Sequence[Check], fixed: Row, tries: int) -> Row | None:
-    """Values of these columns that keep all constraints together with the fixed ones, the first that are found."""
-    row, choices, left = dict(fixed), {column.name: _candidates(column, checks) for column in columns}, [tries]
-
-    def settled(place: int) -> bool:
-        if place == len(columns):
-            return True
-        name = columns[place].name
-        for value in (*_left_over(columns[place], checks, row), *choices[name]):
-            left[0] -= 1
-            row[name] = value
-            if left[0] > 0 and not _breaks(checks, row) and settled(place + 1):
-                return True
-            del row[name]
-        return False
-
-    return row if settled(0) else None
-
-
-def _left_over(column: Column, checks: Sequence[Check], row: Row) -> Iterator[tuple[float, bool]]:
-    """What the last part of a sum has to be."""
-    lower, upper = (0.0, -1.0) if column.kind in ("categorical", "boolean") else column.bounds
-    for check in checks:
-        if isinstance(check, Total) and column in check.columns[1:]:
-            others = [one.name for one in check.columns if one != column]
-            if all(name in row for name in others):
-                rest = row[others[0]][0] - sum(row[name][0] for name in others[1:])
-                if lower <= rest <= upper:
-                    yield rest, False
-
-
-def _breaks(checks: Sequence[Check], row: Row) -> bool:
-    known = [check for check in checks if all(column.name in row for column in check.columns)]
-    return bool(known) and bool(any_broken(known, table_of(row))[0])
 
 
 def table_of(row: Row) -> dict[str, Numbers]:
@@ -125,7 +36,6 @@ def table_of(row: Row) -> dict[str, Numbers]:
     return {name: Numbers(np.asarray([value]), np.asarray([null])) for name, (value, null) in row.items()}
 
 
-# -- mending -----------------------------------------------------------------------------------------------------------------
 def with_totals(
     rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray] | None = None
 ) -> dict[str, Numbers]:
@@ -146,8 +56,8 @@ def with_totals(
     return found
 
 
-def mended(rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray], row: Row) -> dict[str, Numbers]:
-    """Rows that keep all constraints; `kept` says which values must not change, and `row` is a witness.
+def mended(rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray], row: Row | None) -> dict[str, Numbers]:
+    """Rows that keep all constraints; `kept` says which values must not change, and `row` is a witness if one is known.
 
     Rows whose kept values break a constraint by themselves stay broken.
     """
@@ -159,21 +69,24 @@ def mended(rows: Table, checks: Sequence[Check], kept: Mapping[str, np.ndarray],
             return found
         for check in checks:
             _mend(found, check, free, check.broken(found), turn)
-    for place in np.flatnonzero(any_broken(checks, found)).tolist():
-        own = {name: (float(values[place]), bool(null[place])) for name, (values, null) in found.items()}
-        fixed = {name: own[name] for name in own if not free[name][place]}
-        for name, (value, null) in _instead(own, fixed, checks, row).items():
-            found[name].values[place], found[name].null[place] = value, null
+    for part in components(checks):
+        names = [column.name for column in columns_of(part)]
+        for place in np.flatnonzero(any_broken(part, found)).tolist():
+            own = {name: (float(found[name].values[place]), bool(found[name].null[place])) for name in names}
+            fixed = {name: own[name] for name in names if not free[name][place]}
+            for name, (value, null) in _instead(own, fixed, part, row).items():
+                found[name].values[place], found[name].null[place] = value, null
     return found
 
 
-def _instead(own: Row, fixed: Row, checks: Sequence[Check], row: Row) -> Row:
-    """The witness's values, or what is found to go with values that must not change."""
-    fallback = own | row | fixed
-    if not any_broken(checks, table_of(fallback))[0]:
-        return fallback
-    columns = [column for column in _ordered(checks) if column.name not in fixed]
-    return _search(columns, checks, fixed, TRIES // 10) or own
+def _instead(own: Row, fixed: Row, checks: Sequence[Check], row: Row | None) -> Row:
+    """What is found to go with values that must not change: the row's own values as far as a short search keeps them, then the
+    witness's."""
+    found = search(checks, fixed, own, TRIES // 100).row
+    if found is None and row is not None:
+        fallback = {name: row[name] for name in own} | fixed
+        found = None if any_broken(checks, table_of(fallback))[0] else fallback
+    return found or search(checks, fixed, tries=TRIES // 4).row or own
 
 
 Free = Mapping[str, np.ndarray]
@@ -206,10 +119,11 @@ def _mend_rule(rows: dict[str, Numbers], check: Rule, free: Free, broken: np.nda
     for one in reversed(check.when):
         own = left & free[one.column.name]
         values = rows[one.column.name]
-        outside = [c for c in _candidates(one.column, [Rule((one,))]) if not _fits(one, c)]
+        outside = [c for c in candidates(one.column, [Rule((one,))]) if not _fits(one, c)]
         if outside and own.any():
             numbers, null = np.asarray([c[0] for c in outside]), np.asarray([c[1] for c in outside])
-            gaps = np.abs(values.values[:, None] - numbers) + 1e12 * null
+            gaps = np.where(values.null[:, None] | null, 0.0, np.abs(values.values[:, None] - numbers))
+            gaps += 1e12 * (values.null[:, None] != null) + 1e9 * (values.null[:, None] & null)
             best = gaps.argmin(axis=1)
             _set(rows, one.column, own, numbers[best], null[best])
             left = left & ~own
@@ -251,7 +165,7 @@ def _mend_combination(rows: dict[str, Numbers], check: Combination, free: Free, 
         score += agrees * np.where(free[column.name], 1.0 + 1e-3 * (len(check.columns) - place), 1e6)[:, None]
     best = numbers[score.argmax(axis=1)]
     for place, column in enumerate(check.columns):
-        own = broken & free[column.name]
+        own = broken & free[column.name] & ~rows[column.name].null
         _set(rows, column, own, best[:, place], np.zeros(len(own), bool))
 
 
@@ -277,7 +191,8 @@ def _set(
     if column.kind not in ("categorical", "boolean"):
         lower, upper = column.bounds
         step = quantum(column)
-        values = np.clip(lower + step * np.rint((values - lower) / step) if step else values, lower, upper)
+        near = np.clip(lower + step * np.rint((values - lower) / step) if step else values, lower, upper)
+        values = np.where(null, values, near)
     own = rows[column.name]
     rows[column.name] = Numbers(np.where(where, values, own.values), np.where(where, null, own.null))
 
@@ -290,7 +205,9 @@ def _into(one: Allowed, own: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """The nearest values that a condition allows."""
     size = len(own.null)
     if one.numeric:
-        return one.nearest(own.values), np.full(size, not one.ranges)
+        if one.ranges:
+            return one.nearest(np.where(own.null, one.column.bounds[0], own.values)), np.zeros(size, bool)
+        return np.full(size, float(one.specials[0])), np.ones(size, bool)
     places = np.asarray([place for place, outcome in enumerate(one.column.outcomes) if outcome in one.outcomes])
     best = places[np.abs(own.values[:, None] - places).argmin(axis=1)]
     return best.astype(float), np.asarray([outcome is None for outcome in one.column.outcomes])[best]

@@ -24,8 +24,8 @@ from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.constraints import Check, Constraint, compiled, constraints_from
 from understudy.schema.document import column_entry, column_from, mapping, nearest, reference, refuse_open
 from understudy.schema.estimates import Bounds, category_value, usable_bounds, usable_categories
-from understudy.schema.mending import witness
 from understudy.schema.paid import PaidKinds
+from understudy.schema.search import witness
 from understudy.schema.text import dump_yaml, read_document
 from understudy.schema.types import Value
 

@@ -46,6 +46,15 @@ def numbers_of(array: pa.Array | pa.ChunkedArray, column: Column) -> tuple[np.nd
     return array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False).copy(), null
 
 
+def specials_in(array: pa.Array | pa.ChunkedArray, column: Column) -> np.ndarray:
+    """The place among `Column.specials` of what is missing or a code; 0 beside numbers, too."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    codes = pa.array([code for code in specials_of(column) if code is not None], array.type)
+    places = pc.fill_null(pc.index_in(array, value_set=codes), -1).to_numpy(zero_copy_only=False)
+    return np.where(places >= 0, places + int(column.missing), 0).astype(np.float64)
+
+
 def _positions(array: pa.Array, column: Column) -> np.ndarray:
     values = (column.categories or ()) if column.kind == "ordinal" else column.outcomes
     if pa.types.is_dictionary(array.type):
@@ -55,8 +64,10 @@ def _positions(array: pa.Array, column: Column) -> np.ndarray:
     return np.asarray(pc.fill_null(index, len(known)).to_numpy(zero_copy_only=False).astype(np.float64))
 
 
-def array_of(values: np.ndarray, null: np.ndarray, column: Column) -> pa.Array:
-    """The column's Arrow array from numbers, rounded to values that it can have and within its bounds."""
+def array_of(values: np.ndarray, null: np.ndarray, column: Column, special: np.ndarray | None = None) -> pa.Array:
+    """The column's Arrow array from numbers, rounded to values that it can have and within its bounds. `special`: which of
+    `Column.specials` stands where there is no number; the first one if not given.
+    """
     kind = column.arrow_type
     mask = null if null.any() else None
     if column.kind not in NUMERIC:
@@ -76,4 +87,5 @@ def array_of(values: np.ndarray, null: np.ndarray, column: Column) -> pa.Array:
         return pa.array(np.rint(values * per_second).astype(np.int64), mask=mask).cast(kind)
     if column.decimals is not None:
         values = np.round(values, column.decimals)
-    return coded(values.astype(numpy_type(column)), np.where(null, np.int32(0), np.int32(-1)), column)
+    places = np.zeros(len(null), np.int32) if special is None else special.astype(np.int32)
+    return coded(values.astype(numpy_type(column)), np.where(null, places, np.int32(-1)), column)

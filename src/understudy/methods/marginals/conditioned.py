@@ -6,7 +6,8 @@ row brings values of its own; rows whose values lie in the same cells share one 
 the other columns are drawn.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +31,11 @@ from understudy.schema import Codec, Column
 from understudy.schema.boxes import Box, Boxes
 from understudy.schema.conditions import Allowed
 from understudy.schema.decode import coded, numpy_type
-from understudy.schema.given import GivenColumn, GivenRows, with_identifiers
+from understudy.schema.given import GivenColumn, GivenRows, Impossible, with_identifiers
 from understudy.schema.values import array_of, numbers_of
 from understudy.seeds import rng
+
+OnSkipped = Callable[[list[int]], None]  # hears the numbers of rows, from 1 on
 
 
 def tree_of(model: Model) -> Tree:
@@ -185,19 +188,49 @@ class Conditioned:
             else:
                 encoded[np.arange(len(outcome)), block.start + outcome] = 1.0
 
-    def completed(self, blocks: Iterator[GivenRows], keeper: Keeper, seed: int | None) -> Iterator[pa.Table]:
-        """Blocks of given rows with all their columns, and the constraints of the schema kept."""
-        random, first = rng(seed), 0
+    def completed(
+        self, blocks: Iterator[GivenRows], keeper: Keeper, seed: int | None, on_skipped: OnSkipped | None = None
+    ) -> Iterator[pa.Table]:
+        """Blocks of given rows with all their columns, and the constraints of the schema kept.
+
+        Rows that cannot be are left out and told to `on_skipped` at the end; without it they are refused, after all were looked
+        at, so that the message can say how many there are.
+        """
+        random, first, odd = rng(seed), 0, Impossible()
         for block in blocks:
-            table = self.complete(block.columns, block.rows, random, first)
-            known = {one.column.name: one.known for one in block.columns}
-            yield with_identifiers(keeper.mend(table, known), block.identifiers)
+            table, fits = self.complete(block.columns, block.rows, random, first)
+            odd.unseen += (first + 1 + np.flatnonzero(~fits)).tolist()
+            places = np.flatnonzero(fits)
+            columns = [one.at(places) for one in block.columns]
+            again = partial(self._again, columns, random, first)
+            known = {one.column.name: one.known for one in columns}
+            table = keeper.complete(table.take(pa.array(places)), known, again)
+            left = np.ones(len(places), np.bool_)
+            for on, rows in keeper.blamed(table).items():
+                left[rows] = False
+                odd.broken.setdefault(on, []).extend((first + 1 + places[rows]).tolist())
+            table, places = table.filter(pa.array(left)), places[left]
             first += block.rows
+            if on_skipped is not None or not odd.rows:
+                ids = {name: own.take(pa.array(places)) for name, own in block.identifiers.items()}
+                yield with_identifiers(table, ids)
+        if odd.rows and on_skipped is None:
+            raise odd.refused()
+        if odd.rows and on_skipped is not None:
+            if len(odd.rows) == first:
+                raise UsageError("given: every row holds values that cannot be, so no row is left")
+            on_skipped(odd.rows)
+
+    def _again(
+        self, columns: Sequence[GivenColumn], random: np.random.Generator, first: int, places: np.ndarray
+    ) -> pa.Table:
+        return self.complete([one.at(places) for one in columns], len(places), random, first)[0]
 
     def complete(
         self, columns: Sequence[GivenColumn], rows: int, random: np.random.Generator, first: int = 0
-    ) -> pa.Table:
-        """Rows with the given values, everything else drawn."""
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Rows with the given values, everything else drawn; and which of them can be under the model."""
+        fits = np.ones(rows, np.bool_)
         keys = np.stack([self._cells(one) for one in columns], axis=1) if columns else np.zeros((rows, 0), int)
         groups, own = np.unique(keys, axis=0, return_inverse=True)
         encoded, classes = np.zeros((rows, self.codec.width), np.float32), np.zeros(rows, np.int32)
@@ -212,14 +245,13 @@ class Conditioned:
             }
             given = self.tree.given(known)
             if given is None:
-                raise UsageError(
-                    f"given: row {int(here.min()) + 1 + first} holds values that cannot occur together under this model"
-                )
+                fits[here] = False
+                continue
             encoded[here], classes[here] = self.rows(given, {}, len(here), random)
         table = self.codec.decode_arrow(encoded, classes, first_row=first)
         for one in columns:
             table = self._kept(table, one)
-        return table
+        return table, fits
 
     def _node(self, column: Column) -> int:
         return self.tree.leaves[column.name].node if column.name in self.tree.leaves else 0
