@@ -23,7 +23,7 @@ from understudy.schema.boxes import Boxes
 from understudy.schema.constraints import Check, Either, Numbers, Rule, Total, any_broken, columns_of, numbers_in
 from understudy.schema.given import Impossible
 from understudy.schema.mending import mended, with_totals
-from understudy.schema.search import TRIES, Contradiction, Row, witness
+from understudy.schema.search import TRIES, Contradiction, Row, listed, witness
 from understudy.schema.values import array_of
 from understudy.seeds import folded
 
@@ -53,7 +53,7 @@ def _witness(alternatives: Sequence[Sequence[Check]], declared: int) -> Row | No
     if len(against) < len(alternatives):
         return None
     numbers = sorted({number for error in against for number in error.numbers if number <= declared})
-    which = f"constraint{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    which = f"constraint{'s' * (len(numbers) > 1)} {listed(numbers)}"
     raise UsageError(
         "where: no row can fulfil the conditions and the constraints of the schema at once"
         + (f"; against the conditions stand{'s' * (len(numbers) == 1)} {which}" if numbers else "")

@@ -35,6 +35,7 @@ from understudy.schema.values import quantum
 
 TRIES = 20_000  # values that the search looks at, in each set of columns that constraints join; some seconds
 SHRUNK = 12  # constraints against each other of which as many as can be are left out, one at a time
+SHOWN = 12  # constraints and columns that a message names
 
 Row = dict[str, tuple[float, bool]]  # a number or position of each column, and whether it is missing
 
@@ -51,14 +52,22 @@ class Contradiction(UsageError):
 
     def __init__(self, against: Sequence[Check], among: Sequence[Check]) -> None:
         self.numbers = sorted(among.index(check) + 1 for check in against)
-        names = ", ".join(repr(column.name) for column in columns_of(against))
-        which = ", ".join(map(str, self.numbers[:-1])) + " and " * (len(self.numbers) > 1) + str(self.numbers[-1])
+        names = listed([repr(column.name) for column in columns_of(against)], ", ")
+        which = listed(self.numbers)
         one = len(self.numbers) == 1
         super().__init__(
             f"constraint{'s' * (not one)} {which} (on {names}): no row can keep {'it' if one else 'all of them'}; "
             f"{'it contradicts' if one else 'they contradict each other, or'} the bounds and categories of "
             f"{'its' if one else 'their'} columns"
         )
+
+
+def listed(things: Sequence[object], last: str = " and ") -> str:
+    """A, B and C, of many the first few."""
+    texts = [str(one) for one in things]
+    if len(texts) > SHOWN:
+        return f"{', '.join(texts[:SHOWN])} and {len(texts) - SHOWN:,} more"
+    return last.join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
 
 
 def witness(checks: Sequence[Check], tries: int = TRIES) -> Row | None:
@@ -228,6 +237,7 @@ class _Search:
         self.columns = {column.name: column for column in columns_of(checks)}
         self.row: Row = {name: fixed[name] for name in self.columns if name in fixed}
         self.left, self.last = tries, last
+        self.tables: dict[int, np.ndarray] = {}
         self.by_name = {name: [part for part in self.parts if name in part.names] for name in self.columns}
         self.live: dict[str, Numbers] = {}
         for name, column in self.columns.items():
@@ -292,10 +302,24 @@ class _Search:
                 own, why = self._left_over(part.check, name, own), why | self._because(part, name)
                 ready = [one for one in self.by_name[name] if one.names - self.row.keys() == {name}]
         for part in ready:
-            broken = part.check.broken(self._beside(part, name, own))
+            broken = self._breaking(part, name, own)
             if broken.any():
                 own, why = Numbers(own.values[~broken], own.null[~broken]), why | self._because(part, name)
         return own, why
+
+    def _breaking(self, part: _Part, name: str, own: Numbers) -> np.ndarray:
+        """Which values of a column break a part of a constraint beside the others' chosen ones."""
+        check = part.check
+        if not isinstance(check, Combination):
+            return check.broken(self._beside(part, name, own))
+        table = self.tables.setdefault(id(check), np.asarray(check.numbers))  # thousands of lines, perhaps
+        fits, place = np.ones(len(table), np.bool_), 0
+        for number, column in enumerate(check.columns):
+            if column.name == name:
+                place = number
+            elif not self.row[column.name][1]:
+                fits &= table[:, number] == self.row[column.name][0]
+        return np.asarray(~((own.null & fits.any()) | np.isin(own.values, table[fits, place])))
 
     def _because(self, part: _Part, name: str) -> _Blame:
         return _Blame(frozenset(part.names & self.row.keys()) - {name}, (part.whole,))
