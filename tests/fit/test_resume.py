@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import understudy.fit as fitting
 import understudy.private.checkpoint as checkpoints
 import understudy.private.rounds as rounds
+from understudy import begin
 from understudy.accounting import Ledger, LedgerError, epsilon
 from understudy.accounting.ledger import charges_in, entries_from_dict
 from understudy.artifact import load
+from understudy.begin import left_behind, resumable
 from understudy.errors import UsageError
-from understudy.fit import fit, left_behind, resumable
+from understudy.fit import fit
 from understudy.private import Curator, SecureNoise, SeededNoise, stripes
 from understudy.private.checkpoint import Checkpoint
 from understudy.private.digest import digest
@@ -293,7 +294,7 @@ def test_a_fit_resumes_only_with_what_it_was_begun_with(checkpoint, monkeypatch)
         """Mutant: the fingerprint that lacked our own version, jaxlib and the device."""
         return {"plan": plan.to_dict(), "schema": schema.fingerprint(), "version of JAX": jax.__version__}
 
-    monkeypatch.setattr(fitting, "fingerprint", of_jax_alone)
+    monkeypatch.setattr(begin, "fingerprint", of_jax_alone)
     assert accepted_from_elsewhere(checkpoint, plan) == [name for name in MADE_WITH if name != "version of JAX"]
 
 

@@ -244,13 +244,13 @@ def _is_its_own(target: Path) -> bool:
     """Whether the fit that is resumed has written this very model: going on with it replaces nobody's work."""
     if written(target) is None:
         return False
-    from understudy.fit import saved_already
+    from understudy.begin import saved_already
 
     return saved_already(checkpoint_of(target), target)
 
 
 def _say_what_is_left(folder: Path, delta: float) -> None:
-    from understudy.fit import left_behind
+    from understudy.begin import left_behind
 
     resumable, spent = left_behind(folder, delta)
     if resumable:

@@ -7,7 +7,7 @@ answered with one noise are two answers whose difference has no noise at all. So
     the question    mechanism and generator (their classes and all their settings), the generator's state and its public key
 
 All are written out by kind and content, never by address, so the digest is the same in every process that runs the same version;
-the version itself is compared by `fit.fingerprint`.
+the version itself is compared by `begin.fingerprint`.
 
 A short tape could be guessed by trying tapes, so a digest is as secret as the noise: it stays with the checkpoint.
 """

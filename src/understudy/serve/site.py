@@ -389,6 +389,6 @@ def _left(work: Work, delta: float) -> tuple[bool, float] | None:
     """Of a fit that was stopped: whether it can be resumed, and what it has spent."""
     if not work.folders.require(work.checkpoint).is_dir():
         return None
-    from understudy.fit import left_behind
+    from understudy.begin import left_behind
 
     return left_behind(work.checkpoint, delta)
