@@ -94,4 +94,4 @@ def test_a_contradiction_ends_a_command_in_one_line(tmp_path, capsys):
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(wrong, sort_keys=False))
     assert cli.run(["plan", str(tmp_path / "s.yaml"), "--epsilon", "1"]) == 2
     said = capsys.readouterr().err
-    assert "constraints: no row can keep all of them" in said and said.count("\n") == 1
+    assert "(on 'sex'): no row can keep all of them" in said and said.count("\n") == 1
