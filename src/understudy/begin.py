@@ -17,6 +17,7 @@ from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
 from understudy.accounting.book import Posting
 from understudy.artifact import is_model, load
+from understudy.engine import Engine
 from understudy.errors import UsageError
 from understudy.private import PrivateTable, same_table
 from understudy.private.checkpoint import Checkpoint
@@ -33,6 +34,7 @@ class Begun(NamedTuple):
     receipt: Receipt | None
     ledger: Ledger
     table: PrivateTable | None  # None where a checkpoint in its rounds has all that is still needed of the rows
+    engine: Engine | None  # what adds up: the one that was named, or the usual one where that pays
 
 
 def begun(
@@ -45,9 +47,10 @@ def begun(
     account: Payer | None,
     void_reason: str,
     teller: Teller,
+    engine: Engine,
 ) -> Begun:
     """All that happens before the first question: whatever can be refused is refused, then the account is charged, and the
-    ledger is opened last.
+    ledger is opened last. A damaged file, too: its lines are counted where the engine depends on them.
     """
     payer = account_of(account)
     record = resumable(store, plan, schema, resume)
@@ -63,11 +66,12 @@ def begun(
     if record is None or not (store and store.in_rounds()):
         teller.tell("read")
         table = PrivateTable(data, schema)
+    paying = None if engine.by_default and not (table is not None and table._pays) else engine
     if record is not None:
         assert store is not None
         receipt = charged_again(record, receipt, payer, postings, plan, store)
         ledger = Ledger.reopen(plan, store.ledger_path, must_contain=store.head())
-        return Begun(record["seed"], record.get("void_reason") or void_reason, receipt, ledger, table)
+        return Begun(record["seed"], record.get("void_reason") or void_reason, receipt, ledger, table, paying)
     seed = secrets.randbits(32) if recipe.seed is None else recipe.seed
     started: dict[str, Any] = {"seed": seed, "void_reason": void_reason}
     if store is not None:
@@ -78,7 +82,7 @@ def begun(
     if store is not None:
         started["account"] = None if receipt is None else receipt.to_dict()
         store.begin(started | fingerprint(plan, schema))
-    return Begun(seed, void_reason, receipt, Ledger(plan, store.ledger_path if store else None), table)
+    return Begun(seed, void_reason, receipt, Ledger(plan, store.ledger_path if store else None), table, paying)
 
 
 def charged_again(

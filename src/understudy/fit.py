@@ -108,13 +108,11 @@ def fit_alone(
     clear_usual()  # of a fit that was killed
     if store is not None:
         clear(store.folder, PREFIX)
-    run = begun(recipe, data, schema, plan, store, resume, account, noise.void_reason, teller)
-    teller.ledger = run.ledger
-    folder = None if store is None else store.folder
-    paying = None if engine.by_default and not (run.table is not None and run.table._pays) else engine
+    run = begun(recipe, data, schema, plan, store, resume, account, noise.void_reason, teller, engine)
     try:
+        teller.ledger = run.ledger
         if run.table is not None:
-            run.table.open(folder, told=teller.share("read"), engine=paying)
+            run.table.open(None if store is None else store.folder, told=teller.share("read"), engine=run.engine)
         curator = Curator(
             run.table,
             schema,
@@ -122,7 +120,7 @@ def fit_alone(
             noise,
             transcript=None if store is None else store.answers(run.ledger.tokens),
             told=teller.passes,
-            engine=paying,
+            engine=run.engine,
             write_down=None if store is None else store.write_down,
         )
         teller.tell("estimate")

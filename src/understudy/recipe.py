@@ -8,7 +8,7 @@ only) and, once the plan has their noise, its first questions and who talks to w
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -106,8 +106,11 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         Here and not in `__init__`, which every dataclass writes itself and scikit-learn reads the options from.
         """
-        known = [option.name for option in fields(cls)]
-        for name in options:
+        taken = inspect.signature(
+            cls.__init__
+        ).parameters.values()  # of whoever derives a class with options of its own
+        known = [one.name for one in taken if one.kind is not one.VAR_KEYWORD]
+        for name in () if len(known) < len(taken) else options:
             if name not in known:
                 raise TypeError(f"{cls.__name__} has no option {name!r}; {hint(name, known)}")
         made: Self = super().__new__(cls)
@@ -115,7 +118,7 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def set_params(self, **options: Any) -> Self:
         """Change options; ValueError for unknown ones, as in scikit-learn, with the new name of an old one."""
-        known = [option.name for option in fields(self)]
+        known = self._get_param_names()
         for name in options:
             if name not in known:
                 raise ValueError(f"Invalid parameter {name!r} of {type(self).__name__}: {hint(name, known)}")

@@ -23,6 +23,7 @@ from understudy.files import write_json
 from understudy.methods.registry import method
 from understudy.private import Curator, PrivateTable
 from understudy.private.answers import models
+from understudy.private.checkpoint import Checkpoint
 from understudy.private.mapping import Block
 from understudy.private.noise import SeededNoise
 from understudy.questions import POINTS, ModelChoice
@@ -478,3 +479,28 @@ def test_a_comparison_in_the_folder_where_one_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     compare(table(200), SCHEMA, methods=METHODS, epsilon=2.0, out=".")
     assert {METHODS[0], METHODS[1], "result.json"} <= {path.name for path in (tmp_path / "here").iterdir()}
+
+
+def test_a_finished_model_that_is_gone_is_not_fitted_again_for_nothing(tmp_path, monkeypatch):
+    """The charge is for one model of each method: moved away and fitted again, there would be two with one price."""
+    rows, out = tmp_path / "rows.csv", tmp_path / "out"
+    table(200).to_csv(rows, index=False)
+    interrupted(monkeypatch, rows, out)
+    (out / METHODS[0]).rename(tmp_path / "mine")
+    with pytest.raises(UsageError, match=f"the model of {METHODS[0]} was finished and is missing"):
+        compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    (tmp_path / "mine").rename(out / METHODS[0])
+    compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+
+
+def test_what_a_killed_fit_left_goes_when_its_model_is_taken(tmp_path, monkeypatch):
+    """Killed after the model was written and before its checkpoint went, which holds answers, rows and what tells the table."""
+    rows, out = tmp_path / "rows.csv", tmp_path / "out"
+    table(200).to_csv(rows, index=False)
+    with monkeypatch.context() as killed:
+        killed.setattr(Checkpoint, "remove", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert (out / METHODS[0] / "model.json").exists() and (out / f"{METHODS[0]}.checkpoint").exists()
+    compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
+    assert not [path.name for path in out.iterdir() if path.name.endswith(".checkpoint")]

@@ -115,3 +115,9 @@ def test_a_stable_column_is_in_every_marginal():
         for name in (None, "town")
     )
     assert stable < plain - 50 and stable == pytest.approx(1000 / 3, abs=1)
+
+
+def test_a_manifest_of_another_version_says_nothing_of_people(tmp_path):
+    visits().to_csv(tmp_path / "rows.csv", index=False)
+    manifest.path_of(tmp_path / "rows.csv").write_text('{"format": "understudy sample 0"}')
+    assert not people.counts_people(tmp_path / "rows.csv")

@@ -1,5 +1,6 @@
 """Paid runs and the holder's account: charged before the first release, once, and by people."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -319,3 +320,17 @@ def test_the_commands_end_to_end(tmp_path, capsys, monkeypatch):
     call("account", "verify", "new.account", "--model", "m1", "--model", "m3")
     Path("new.account").write_text(Path("new.account").read_text().replace("independent", "dependent"))
     assert "altered" in call("account", "show", "new.account", code=2).err
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_damaged_file_is_refused_before_the_account_is_charged(path, tmp_path, checkpoint):
+    """Its lines are counted to choose where work runs: that came after the charge once."""
+    rows = tmp_path / "rows.csv.gz"
+    rows.write_bytes(gzip.compress(table(3000).to_csv(index=False).encode()))
+    rows.write_bytes(rows.read_bytes()[: rows.stat().st_size // 2])
+    more = {"checkpoint": tmp_path / "kept"} if checkpoint else {}
+    with pytest.raises(UsageError, match=r"rows\.csv\.gz"):
+        fit(Independent(epsilon=1.0), rows, SCHEMA, account=Account(path), **more)
+    assert not entries(path) and not [
+        name for name in tmp_path.rglob("*") if name.name.startswith(("record", "ledger"))
+    ]

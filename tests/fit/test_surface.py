@@ -161,3 +161,14 @@ def test_a_bar_is_shown_where_somebody_looks(monkeypatch, capsys):
 def test_without_a_terminal_a_fit_is_quiet(capsys):
     us.Independent(epsilon=2.0).fit(frame(), SCHEMA)
     assert capsys.readouterr().err == ""
+
+
+def test_a_method_of_the_users_own_has_options_of_its_own():
+    class Mine(us.method("independent")):
+        def __init__(self, epsilon=1.0, extra=3):
+            super().__init__(epsilon=epsilon)
+            self.extra = extra
+
+    assert clone(Mine(extra=4)).extra == 4 and Mine().set_params(extra=5).extra == 5
+    with pytest.raises(TypeError, match="has no option 'ekstra'; did you mean 'extra'"):
+        Mine(ekstra=1)

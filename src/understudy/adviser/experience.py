@@ -40,6 +40,7 @@ CUT = 0.05  # of the weight of near results that a range leaves out at either en
 # A method is compared with the one that ran on most near tables where both ran; less than this, and it is not recommended.
 TRIED = 0.25  # of the weight of all near tables
 TABLES = 3
+SEVERAL = 1.5  # tables of one weight that the near ones must be worth: (sum w)^2 / sum w^2
 SIGNAL_SCALE, WIDTH_SCALE, KIND_SCALE = 0.5, 0.5, 0.4  # decades, decades, share of columns
 
 
@@ -174,6 +175,9 @@ def lead(known: Sequence[Experience], weights: Sequence[float], first: str, seco
     total = sum(weight for (_, weight), _ in both)
     if len({one.table for (one, _), _ in both}) < least or not total:
         return None
+    near = by_table([one for (one, _), _ in both], [weight for (_, weight), _ in both]).values()
+    if sum(near) ** 2 < min(least, SEVERAL) * sum(weight * weight for weight in near):
+        return None  # all but one of these tables are far
     return float(sum(weight * (one.kept - other.kept) for (one, weight), other in both) / total)
 
 

@@ -16,11 +16,12 @@ from understudy.accounting import Plan
 from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.files import read_json, write_json
+from understudy.files import PRIVATE, read_json, write_atomically, write_json
 from understudy.private import same_table
 from understudy.schema import Schema
 
 RECORD, RESULT, CHOICE_LEDGER, CHARGED = "comparison.json", "result.json", "choice-ledger.jsonl", "account.json"
+FINISHED = "finished.json"  # names of the models that were, so that none is fitted again for nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +125,10 @@ def sealed(folder: Path) -> Path:
 
 def keep_secret(path: Path, found: Mapping[str, Any]) -> None:
     """A file for its owner alone. One of a comparison whose folder was deleted makes room, any other does not."""
-    if path.exists():
-        if not is_seal(path):
-            raise UsageError(f"out: {str(path)!r} is in the way of a secret file; move it, or choose another name")
-        path.unlink()
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump({"secret": "computed from the rows: never hand this file on", **found}, file)
+    if path.exists() and not is_seal(path):
+        raise UsageError(f"out: {str(path)!r} is in the way of a secret file; move it, or choose another name")
+    text = json.dumps({"secret": "computed from the rows: never hand this file on", **found})
+    write_atomically(path, text, mode=PRIVATE)
 
 
 def is_seal(path: Path) -> bool:
@@ -141,6 +140,14 @@ def is_seal(path: Path) -> bool:
     return isinstance(found, dict) and {"secret", "facts", "key", "digest"} == found.keys()
 
 
+def remember(folder: Path, name: str) -> None:
+    """A model is finished: its fit is spent, also if somebody moves it away."""
+    path = folder / FINISHED
+    known = read_json(path) if path.exists() else []
+    if name not in known:
+        write_json(path, [*known, name])
+
+
 def forget_table(folder: Path) -> None:
     """Nothing is fitted any more. With its key beside it the digest tells whoever finds it whether a guess at a row is right."""
     sealed(folder).unlink(missing_ok=True)
@@ -150,7 +157,15 @@ def check_table(folder: Path, data: object, schema: Schema, names: Iterable[str]
     """Models that are kept must be of the table that the others will be fitted to. Once all were finished nobody can know."""
     if not (folder / RECORD).exists():
         return
-    path = sealed(folder)
+    path, known = sealed(folder), folder / FINISHED
+    gone = [
+        name for name in (read_json(known) if known.exists() else []) if not (folder / name / "model.json").is_file()
+    ]
+    if gone:
+        raise UsageError(
+            f"out: the model of {gone[0]} was finished and is missing from {str(folder)!r}; put it back, or choose another name, "
+            "whose cost comes on top"
+        )
     if path.is_file():
         if same_table.differs(data, schema, read_json(path)):
             raise UsageError(
@@ -161,8 +176,8 @@ def check_table(folder: Path, data: object, schema: Schema, names: Iterable[str]
     lost = [name for name in names if not (folder / name / "model.json").is_file()]
     if lost:
         raise UsageError(
-            f"out: the model of {lost[0]} is missing from {str(folder)!r}, whose fits were finished before; put it back, or "
-            "choose another name"
+            f"out: the model of {lost[0]} is missing from {str(folder)!r}, and so is {str(path)!r}, which knows of which table "
+            "the others are; put back what was moved, or choose another name"
         )
 
 

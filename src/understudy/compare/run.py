@@ -16,6 +16,7 @@ from understudy.accounting.book import Posting
 from understudy.adviser.advice import advise
 from understudy.adviser.experience import LABEL
 from understudy.artifact import Model, load
+from understudy.begin import saved_already
 from understudy.compare.candidates import candidates, split, weights_of
 from understudy.compare.choice import CHOICE, choice_event, choose
 from understudy.compare.folder import (
@@ -30,10 +31,11 @@ from understudy.compare.folder import (
     finished,
     forget_table,
     made_before,
+    remember,
 )
 from understudy.errors import UsageError
 from understudy.estimator import Estimator
-from understudy.files import read_json, write_json
+from understudy.files import alone, read_json, write_json
 from understudy.methods.registry import METHODS
 from understudy.plan import describe_unit
 from understudy.private import NoiseSource, PrivateTable, SecureNoise
@@ -70,41 +72,42 @@ def compare(
         raise UsageError("real: a choice is priced with a delta; give one, e.g. 1e-5, or publish all models")
     check_tables(data, real, schema)
     folder = Path(out)
-    each = candidates(methods, vary or {})
-    estimators, together = split(each, schema, budget, weights_of(each, focus=focus, workload=workload))
-    named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
-    record = check_same(folder, named, schema)
-    check_table(folder, data, schema, named)
-    payer = account_of(account)
-    entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
-    choice = [] if real is None or made_before(folder) else [choice_event(budget)]
-    bill = None if payer is None else bill_of(payer, named, schema, folder, choice)
-    begin(folder, record, data, schema)
-    receipt = None if payer is None or bill is None else charge_fits(payer, bill, named, schema, folder)
-    models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
-    forget_table(folder)
-    earlier = made_before(folder)
-    if earlier is not None:
-        return earlier  # a second choice would be a second release
-    chosen = choice_epsilon = both = None
-    source = noise or SecureNoise()
-    if real is not None:
-        number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER, payer)
-        chosen, choice_epsilon = each[number].name, price([charged], delta)
-        events = [charge.event for model in models for charge in model.plan.charges]
-        both = price([*events, charged], delta)
-    found = Comparison(
-        epsilon=together,
-        delta=delta,
-        unit=describe_unit(schema),
-        entries=entries,
-        chosen=chosen,
-        choice_epsilon=choice_epsilon,
-        both_epsilon=both,
-        void_reason=source.void_reason if real is not None else "",
-    )
-    write_json(folder / RESULT, found.to_dict())
-    return found
+    with alone(folder):
+        each = candidates(methods, vary or {})
+        estimators, together = split(each, schema, budget, weights_of(each, focus=focus, workload=workload))
+        named = {one.name: estimator for one, estimator in zip(each, estimators, strict=True)}
+        record = check_same(folder, named, schema)
+        check_table(folder, data, schema, named)
+        payer = account_of(account)
+        entries = tuple(entry(name, estimator, schema, budget, folder) for name, estimator in named.items())
+        choice = [] if real is None or made_before(folder) else [choice_event(budget)]
+        bill = None if payer is None else bill_of(payer, named, schema, folder, choice)
+        begin(folder, record, data, schema)
+        receipt = None if payer is None or bill is None else charge_fits(payer, bill, named, schema, folder)
+        models = [_fit(name, one, data, schema, folder, seed, progress, receipt) for name, one in named.items()]
+        forget_table(folder)
+        earlier = made_before(folder)
+        if earlier is not None:
+            return earlier  # a second choice would be a second release
+        chosen = choice_epsilon = both = None
+        source = noise or SecureNoise()
+        if real is not None:
+            number, charged = choose(models, real, schema, budget, source, folder / CHOICE_LEDGER, payer)
+            chosen, choice_epsilon = each[number].name, price([charged], delta)
+            events = [charge.event for model in models for charge in model.plan.charges]
+            both = price([*events, charged], delta)
+        found = Comparison(
+            epsilon=together,
+            delta=delta,
+            unit=describe_unit(schema),
+            entries=entries,
+            chosen=chosen,
+            choice_epsilon=choice_epsilon,
+            both_epsilon=both,
+            void_reason=source.void_reason if real is not None else "",
+        )
+        write_json(folder / RESULT, found.to_dict())
+        return found
 
 
 def check_tables(data: object, real: object, schema: Schema) -> None:
@@ -189,11 +192,13 @@ def _fit(
     receipt: Receipt | None = None,
 ) -> Model:
     target = folder / name
-    if (target / "model.json").is_file():
-        return finished(
-            load(target), estimator.plan(schema), schema, target
-        )  # by an earlier run, which has paid for it
     checkpoint = folder / f"{name}.checkpoint"
+    if (target / "model.json").is_file():  # by an earlier run, which has paid for it
+        model = finished(load(target), estimator.plan(schema), schema, target)
+        if saved_already(checkpoint, target):  # and was killed before its checkpoint went, which holds what is private
+            Checkpoint(checkpoint).remove()
+        remember(folder, name)
+        return model
     resume = Checkpoint(checkpoint).exists()
     spent = Checkpoint(checkpoint).spent(estimator.delta)
     if spent and not resume:
@@ -203,6 +208,8 @@ def _fit(
             "folder as the record, and begin another under another name, whose cost comes on top"
         )
     estimator.seed = seed
-    return estimator.fit(
+    model = estimator.fit(
         data, schema, progress=progress, checkpoint=checkpoint, resume=resume, out=target, account=receipt
     ).fitted
+    remember(folder, name)
+    return model

@@ -82,7 +82,10 @@ def counts_people(source: object) -> bool:
     """Whether a file has an intact manifest of a model that counts people."""
     if not isinstance(source, str | Path) or not manifest.path_of(source).is_file():
         return False
-    stated = manifest.read(source)
+    try:
+        stated = manifest.read(source)
+    except UsageError:  # of another version: nothing is known of the model
+        return False
     return stated.people and stated.sha256 == manifest.sha256(source)
 
 

@@ -9,8 +9,8 @@ where ordinary rows are kept). So a block of rows under conditions is
     less, or fewer than RARE / 2 of a first     drawn in the tree given the conditions, exactly and however rare
     piece match, or more than MOST are needed
 
-Block b of a sample depends on the seed, the number of rows and b alone: ordinary rows of its own are drawn for it, in pieces,
-and no row of them is in two blocks. Of what matches, the classes are kept in their shares without chance.
+Block b of a sample depends on the seed, the number of rows and b alone: ordinary rows of its own are drawn for it, in pieces.
+Of what matches, the classes are kept in their shares without chance.
 """
 
 import math
