@@ -106,9 +106,8 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         Here and not in `__init__`, which every dataclass writes itself and scikit-learn reads the options from.
         """
-        taken = inspect.signature(
-            cls.__init__
-        ).parameters.values()  # of whoever derives a class with options of its own
+        # Of the signature, not of the fields: who derives a class may give it options of its own.
+        taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
         known = [one.name for one in taken if one.kind is not one.VAR_KEYWORD]
         for name in () if len(known) < len(taken) else options:
             if name not in known:

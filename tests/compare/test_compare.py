@@ -462,7 +462,7 @@ def test_what_tells_the_table_goes_with_the_last_fit(tmp_path, monkeypatch):
     compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.csv"]
     shutil.rmtree(out / METHODS[1])  # of which table another one would be nobody can say now
-    with pytest.raises(UsageError, match=f"the model of {METHODS[1]} is missing from"):
+    with pytest.raises(UsageError, match=f"the model of {METHODS[1]} was finished and is missing"):
         compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
 
 
