@@ -106,20 +106,18 @@ class Recipe(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         Here and not in `__init__`, which every dataclass writes itself and scikit-learn reads the options from.
         """
-        # Of the signature, not of the fields: who derives a class may give it options of its own.
-        taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        known = [one.name for one in taken if one.kind is not one.VAR_KEYWORD]
-        for name in () if len(known) < len(taken) else options:
-            if name not in known:
+        known = option_names(cls)
+        for name in options:
+            if known and name not in known:
                 raise TypeError(f"{cls.__name__} has no option {name!r}; {hint(name, known)}")
         made: Self = super().__new__(cls)
         return made
 
     def set_params(self, **options: Any) -> Self:
         """Change options; ValueError for unknown ones, as in scikit-learn, with the new name of an old one."""
-        known = self._get_param_names()
+        known = option_names(type(self))
         for name in options:
-            if name not in known:
+            if known and name not in known:
                 raise ValueError(f"Invalid parameter {name!r} of {type(self).__name__}: {hint(name, known)}")
         changed: Self = super().set_params(**options)
         return changed
@@ -178,6 +176,12 @@ def check_positive(**options: object) -> None:
     for name, value in options.items():
         if not (isinstance(value, (int, float)) and 0 < value < math.inf):
             raise UsageError(f"{name}={value} must be a number greater than 0")
+
+
+def option_names(kind: type) -> list[str]:
+    """Of the signature, not of the fields: who derives a class may give it options of its own. None where it takes any."""
+    taken = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return [] if any(one.kind is one.VAR_KEYWORD for one in taken) else [one.name for one in taken]
 
 
 def check_counts(**options: Any) -> None:

@@ -360,3 +360,20 @@ def test_a_number_that_shares_its_cell_with_others_is_not_told_by_counts(model):
 )
 def test_large_numbers_are_said_whole(value, said):
     assert figure(value) == said
+
+
+def test_categories_that_a_fit_found_can_be_asked_for():
+    columns = (
+        SCHEMA.columns[0],
+        Column(name="town", kind="categorical", estimate="town", dtype="string", other=True),
+        SCHEMA.columns[2],
+    )
+    made = fitted(epsilon=5.0, schema=Schema(columns=columns, label="sick"))
+    found = answer(made, "share(town = a)", copies=3, seed=0)
+    assert abs(found.lines[0].combined.estimate - 0.4) < 0.1  # noise of twenty rows among 3,000
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_a_level_is_refused_before_copies_are_made(model, level):
+    with pytest.raises(UsageError, match=r"level=.* such as 0\.95"):
+        answer(model, "mean(age)", level=level, on_progress=lambda made: pytest.fail("copies were made"))

@@ -143,7 +143,9 @@ def answer(
 ) -> Answered:
     """Answer a question such as `mean(hours) by sex where age > 40` with an interval. `drawn`: copies that `draw` made before;
     `on_progress` hears of those that are made now."""
-    question = parse(text, model.schema)
+    if not 0 < level < 1:
+        raise UsageError(f"level={level:g} must lie between 0 and 1, such as 0.95")
+    question = parse(text, model.resolved)  # with the categories that a fit found
     drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed, on_progress=on_progress)
     each, own = drawn.ask(question, model.rows)
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]

@@ -158,7 +158,9 @@ def parse(text: str, schema: Schema) -> Question:
     if words.take("by"):
         by = _column(words, schema)
         if schema.column(by).kind in (*NUMBERS, "datetime"):
-            raise UsageError(f"question: by {by!r} has too many values; use where, e.g. where {by} > 40")
+            raise UsageError(
+                f"question: by {by!r} is a column of numbers, and by takes categories; use where, e.g. where {by} < 40"
+            )
     where: list[Condition] = []
     if words.take("where"):
         where.append(_condition(words, schema))

@@ -33,7 +33,7 @@ Where = str | Iterable[str] | Mapping[str, object] | None
 Range = tuple[float, float]
 _JOIN = re.compile(r"(?:\s+|(?<=\)))(and|or)(?:\s+|(?=\())", re.IGNORECASE)
 _SIGN = re.compile(
-    r"\s*(?:(!=|<=|>=|=|<|>)|(in)\s*[{\[(]|(is not missing|is missing)(?=[)\s]*(?:$|(?<=[)\s])(?:and|or)[(\s])))\s*",
+    r"\s*(?:(!=|<=|>=|==?|<|>)|(in)\s*[{\[(]|(is not missing|is missing)(?=[)\s]*(?:$|(?<=[)\s])(?:and|or)[(\s])))\s*",
     re.IGNORECASE,
 )
 # Quotes around a whole value: what stands in them is no `and`, no `or` and no parenthesis.
@@ -208,7 +208,7 @@ def _condition(column: Column, sign: re.Match[str], text: str) -> Allowed:
         raise UsageError(f"where: {text!r} stands after {sign[3]!r} of column {column.name!r}; {EXAMPLE}")
     if sign[3]:
         return _missing(column, allowed="not" not in sign[3].lower())
-    return _listed(column, text) if sign[2] else _compared(column, sign[1], _unquoted(text))
+    return _listed(column, text) if sign[2] else _compared(column, sign[1].replace("==", "="), _unquoted(text))
 
 
 def _take_column(text: str, schema: Named) -> tuple[Column, str]:
