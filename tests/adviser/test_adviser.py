@@ -10,6 +10,7 @@ import pytest
 import understudy as us
 from benchmarks.adviser_check import left_out, margins
 from benchmarks.experience import collect, write
+from understudy import cli
 from understudy.adviser.advice import WHOLE_TABLE, advise, by_title, facts_of, promised, prospect, recommend, runs
 from understudy.adviser.experience import (
     EVERYTHING,
@@ -455,3 +456,9 @@ def test_a_schema_with_the_label_alone_has_nothing_to_lose():
     assert not advice.hopeless and "of 0 columns" not in advice.expect
     assert "rule of thumb" in advice.why and "dependence" not in advice.expect  # no two columns, no dependence
     assert not prospect(schema, epsilon=1.0, rows=5000).hopeless
+
+
+def test_advice_for_the_label_needs_one(tmp_path, capsys):
+    (tmp_path / "t.yaml").write_text("columns:\n  a: {kind: boolean}\n  b: {kind: boolean}\n")
+    assert cli.run(["plan", str(tmp_path / "t.yaml"), "--epsilon", "1", "--for", "label"]) == 2
+    assert "the schema names no label; add" in capsys.readouterr().err
