@@ -171,11 +171,11 @@ def resolve(wanted: Request, schema: "Schema", use: str = "everything") -> tuple
 
     if wanted.method != adviser.AUTO:
         return wanted, None
-    if use == "label" and schema.label is None:
+    weighed = any(wanted.options.get(option) is not None for option in WEIGHTS)
+    if use == "label" and schema.label is None and not weighed:  # a focus is in the place of one
         raise UsageError(
             "--for label: the schema names no label; add `label: {column: NAME}` to it, or leave --for out"
         )
-    weighed = any(wanted.options.get(option) is not None for option in WEIGHTS)
     advice = adviser.advise(
         schema, epsilon=wanted.epsilon, delta=wanted.delta, rows=wanted.rows, use=use, weighed=weighed
     )
