@@ -102,7 +102,6 @@ def test_the_whole_way_with_the_mouse(browser, served):
     arrives(browser, "your choice")
     browser.click("form.actions button")
     arrives(browser, "Start the fit")
-    browser.click("input[name=force]")  # the adviser expects nothing of the quickest method, and says so
     browser.click("form[action='/fit/start'] button")
     arrives(browser, "Epsilon spent")
     assert browser.ask("document.querySelector('[data-stage]').getAttribute('aria-live')") == "polite"
@@ -169,8 +168,6 @@ def test_the_whole_way_with_the_keyboard_alone(browser, served):
     keys.to("form.actions button")
     keys.enter()
     arrives(browser, "Start the fit")
-    keys.to("input[name=force]")
-    browser.press(" ", 32, " ")
     keys.to("form[action='/fit/start'] button")
     keys.enter()
     arrives(browser, "There is a model")

@@ -38,6 +38,14 @@ def test_a_plan_says_what_it_costs_and_is_saved_as_options_of_fit(visitor, folde
     assert "understudy fit --config people.fit.yaml" in html and "Start the fit" in html
 
 
+@pytest.mark.parametrize(("epsilon", "asked"), [("0.7", False), ("0.0001", True)])
+def test_a_fit_of_no_use_has_to_be_insisted_on(visitor, epsilon, asked):
+    """What `fit` refuses without --force has a box on the page; who names a method is asked only where none can work."""
+    wish = TABLE | {"epsilon": epsilon, "delta": "1e-6", "method": "independent", "rows": "400"}
+    assert visitor.post("/plan/save", wish).status_code == 303
+    assert ('name="force"' in visitor.client.get("/fit", params=TABLE).text) == asked
+
+
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
