@@ -459,6 +459,9 @@ def test_what_tells_the_table_goes_with_the_last_fit(tmp_path, monkeypatch):
     table(200).to_csv(rows, index=False)
     interrupted(monkeypatch, rows, out)
     assert sealed(out).exists()
+    sealed(out).with_name(f".{sealed(out).name}.0a1b.part").write_text(
+        "half of it"
+    )  # of a run that was killed while it wrote
     compare(rows, SCHEMA, methods=METHODS, epsilon=2.0, out=out)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.csv"]
     shutil.rmtree(out / METHODS[1])  # of which table another one would be nobody can say now

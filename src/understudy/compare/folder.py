@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,10 @@ def remember(folder: Path, name: str) -> None:
 
 def forget_table(folder: Path) -> None:
     """Nothing is fitted any more. With its key beside it the digest tells whoever finds it whether a guess at a row is right."""
-    sealed(folder).unlink(missing_ok=True)
+    path = sealed(folder)
+    path.unlink(missing_ok=True)
+    for part in path.parent.glob(f".{escape(path.name[:80])}.*.part"):  # of a run that was killed while it wrote
+        part.unlink()
 
 
 def check_table(folder: Path, data: object, schema: Schema, names: Iterable[str]) -> None:
