@@ -1,7 +1,7 @@
 """An earlier version of ours through the whole-table scoring, beside what the methods are now.
 
     git worktree add OTHER <commit>
-    python -m benchmarks.whole_table_before --other OTHER --data DIR [--methods aim,mst] [--datasets adult] [--epsilon 1] [--seeds 3]
+    python -m benchmarks.whole_table_before --other OTHER --data DIR [--methods aim] [--datasets adult] [--epsilon 1] [--seeds 3]
 
 The other checkout fits and draws in a process of its own, on the splits and schemas of the suite; its rows are scored by what
 stands here, as all rows of the suite are. The commit stands in the method's name and for its code: `aim at d47746d`. Finished
