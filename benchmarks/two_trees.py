@@ -139,7 +139,7 @@ def pair(found: list[dict[str, Any]]) -> str:
     """A row of the table: both versions on the seeds that both have."""
     by = {version: {one["seed"]: one for one in found if one["version"] == version} for version in ("other", "this")}
     seeds = sorted(set(by["other"]) & set(by["this"]))
-    row = [found[0]["data"], found[0]["method"]]
+    row = [found[0]["data"], found[0]["method"], found[0]["other"]]
     if not seeds:
         return ""
     last = [by[version][seeds[-1]] for version in by]
@@ -159,8 +159,8 @@ def table(results: Path) -> str:
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for one in records(results):
         cells.setdefault((one["other"], one["data"], one["method"], one["epsilon"], one["options"]), []).append(one)
-    text = "| data | method | AUROC before | AUROC now | processor time, now over before | seeds | commit |\n"
-    text += "| --- | --- | --- | --- | --- | --- | --- |\n"
+    text = "| data | method | before | AUROC before | AUROC now | processor time, now over before | seeds | commit |\n"
+    text += "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
     return text + "".join(pair(found) for _, found in sorted(cells.items()))
 
 

@@ -32,13 +32,13 @@ def results(tmp_path):
 
 
 def test_a_row_has_the_seeds_that_both_versions_have(results):
-    assert "| adult | mst | 0.800 (one fit) | 0.900 (one fit) | 0.50 | 1 | bbbbbbb |" in two_trees.table(results)
+    assert "| adult | mst | aaaaaaa | 0.800 (one fit) | 0.900 (one fit) | 0.50 | 1 | bbbbbbb |" in two_trees.table(results)
 
 
 def test_a_refusal_is_said_and_not_averaged(results):
     refused = line("this", 1, 0.0, 0.0) | {"refused": "too many columns"}
     results.write_text(results.read_text() + json.dumps(refused) + "\n")
-    assert "| adult | mst | fits | too many columns |" in two_trees.table(results)
+    assert "| adult | mst | aaaaaaa | fits | too many columns |" in two_trees.table(results)
 
 
 def test_what_was_measured_is_not_fitted_again(results, monkeypatch):
