@@ -25,6 +25,7 @@ import pandas as pd
 from benchmarks import store
 from benchmarks.registry import DATASETS, Split, load
 from understudy.errors import UsageError
+from understudy.evaluate.people import one_of_each
 from understudy.schema import Schema
 
 REAL = "real"
@@ -119,43 +120,52 @@ def compute(task: Task) -> dict[str, Any]:
         train, test, schema = most_frequent_codes(train, test, schema, cell.columns)
     clock = _Clock()
     found: dict[str, Any] = {}
+    entry = DATASETS.get(cell.dataset)
+    known, held = (each_once(rows, schema, cell.seed) if entry and entry.people else rows for rows in (train, test))
     if cell.method == REAL:
-        synthetic, synthetic_test = train, test
+        synthetic, synthetic_test = known, held
     else:
         model = (task.resolve or _method)(cell.method)(
             epsilon=cell.epsilon, delta=cell.delta, seed=cell.seed, **cell.options
         )
         model = model.fit(train, schema)
         found["fit_seconds"] = clock.lap()
-        synthetic = model.sample(len(train), seed=cell.seed)
+        synthetic = model.sample(len(known), seed=cell.seed)
         found["sample_seconds"] = clock.lap()
-        synthetic_test = model.sample(max(1, len(test)), seed=cell.seed + 1_000_003)
+        synthetic_test = model.sample(max(1, len(held)), seed=cell.seed + 1_000_003)
         found |= _claim(model)
         clock.lap()
     scored = (task.score or _score)(
         synthetic,
         synthetic_test,
-        train=train,
-        test=test,
+        train=known,
+        test=held,
         schema=schema,
         scoring=cell.scoring,
         classifiers=cell.classifiers,
         max_rows=cell.max_rows,
         seed=cell.seed,
-        stable=DATASETS[cell.dataset].stable if cell.dataset in DATASETS else None,
+        stable=entry.stable if entry else None,
     )
     headline = {name: scored["metrics"].get(name) for name in ("auroc", "auprc")}
     return {
         **headline,
         **scored,
         "train_rows": len(train),
-        "test_rows": len(test),
+        "test_rows": len(held),
         "synthetic_rows": len(synthetic),
         "fit_seconds": 0.0,
         "sample_seconds": 0.0,
         **found,
         "evaluate_seconds": clock.lap(),
     }
+
+
+def each_once(rows: pd.DataFrame, schema: Schema, seed: int) -> pd.DataFrame:
+    """One row of each unit, drawn at random."""
+    drawn = one_of_each(rows, schema, seed)
+    assert drawn is not None, "the table has no column of units"
+    return rows.iloc[drawn.places].reset_index(drop=True)
 
 
 def most_frequent_codes(train: pd.DataFrame, test: pd.DataFrame, schema: Schema, count: int) -> Split:

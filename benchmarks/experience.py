@@ -150,7 +150,8 @@ def usable(record: Mapping[str, Any]) -> bool:
     plain = (
         not record["options"] and record["rows"] is None and record["columns"] is None and record["classifiers"] is None
     )
-    known = record["dataset"] in DATASETS and record["scoring"] in ("utility", "whole-table")
+    entry = DATASETS.get(record["dataset"])  # the same fits beside people's rows are no other table
+    known = entry is not None and not entry.people and record["scoring"] in ("utility", "whole-table")
     return record["status"] == "ok" and ours and plain and known and record.get("guarantee", "valid") == "valid"
 
 

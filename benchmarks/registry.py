@@ -55,6 +55,9 @@ class Dataset:
     )
     stable: str | None = None  # the column that SDNist's k-marginal keeps in every marginal
     row_level: bool = False  # protect single rows although the schema names a unit; units are still split as a whole
+    people: bool = (
+        False  # stand-ins describe people and are compared with people: one row of each unit, as `evaluate` does
+    )
     note: str = ""
 
 
@@ -168,6 +171,15 @@ DATASETS = _sets(
         schema="diabetes_130us",
         row_level=True,
         note="The same rows and the same split by patient, but one encounter is the unit: what person-level costs.",
+    ),
+    Dataset(
+        name="diabetes-130us-people",
+        title="Diabetes 130-US, beside patients",
+        source="UCI ML repository: Diabetes 130-US hospitals 1999-2008",
+        file="diabetes_130us",
+        schema="diabetes_130us",
+        people=True,
+        note="Unit: the patient. What methods that count patients draw is compared with one encounter of each.",
     ),
     Dataset(
         name="nist-ma2019",

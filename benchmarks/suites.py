@@ -21,8 +21,8 @@ Scoring = Literal["utility", "images", "codes", "whole-table"]
 IMPLEMENTATIONS = ("original", "updated", "synthcity", "turing", "borealis", "smartnoise")
 FOUR = ("credit-card-fraud", "cervical-cancer", "isolet-vowels", "epileptic-seizure")
 WHOLE_TABLES = (
-    "adult", "cardiovascular", "diabetes-130us", "diabetes-130us-rows", "credit-card-fraud", "cervical-cancer",
-    "nist-ma2019", "nist-national2019",
+    "adult", "cardiovascular", "diabetes-130us", "diabetes-130us-people", "diabetes-130us-rows", "credit-card-fraud",
+    "cervical-cancer", "nist-ma2019", "nist-national2019",
 )  # fmt: skip
 WHOLE_MEASURES = (
     "one-way", "two-way", "three-way", "association", "strong-association", "query", "told-apart", "label-target",

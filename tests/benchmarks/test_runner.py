@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks import runner, store
-from benchmarks.cells import Cell, most_frequent_codes
+from benchmarks.cells import Cell, each_once, most_frequent_codes
 from benchmarks.registry import load
 from benchmarks.suites import SUITES, suite
 from understudy.errors import UsageError
@@ -186,6 +186,18 @@ def test_quick_code_tables_keep_the_most_frequent_codes():
     frame = pd.DataFrame({"id": range(4), "a": [0, 0, 0, 1], "b": [1, 1, 1, 1], "c": [0, 1, 1, 0]})
     train, _, cut = most_frequent_codes(frame, frame, schema, 2)
     assert list(train.columns) == [c.name for c in cut.columns] == ["id", "b", "c"]
+
+
+def test_people_are_scored_by_one_row_of_each():
+    import pandas as pd
+
+    from understudy.schema import Column, Schema
+
+    columns = (Column(name="id", kind="identifier"), Column(name="x", kind="integer", lower=0, upper=9))
+    frame = pd.DataFrame({"id": ["a", "a", "b", "a", None, "c"], "x": range(6)})
+    drawn = [each_once(frame, Schema(columns=columns, unit="id"), seed) for seed in range(20)]
+    assert all(rows["id"].tolist() in (["a", "b", "c"], ["b", "a", "c"]) for rows in drawn)
+    assert {x for rows in drawn for x in rows["x"]} == {0, 1, 2, 3, 5}  # of `a` any row, of nobody none
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ KINDS = {
         "epileptic-seizure-5",
         "mitbih-5",
         "diabetes-130us",
+        "diabetes-130us-people",
         "diabetes-130us-rows",
         "mnist",
         "fashion-mnist",

@@ -32,7 +32,9 @@ def results(tmp_path):
 
 
 def test_a_row_has_the_seeds_that_both_versions_have(results):
-    assert "| adult | mst | aaaaaaa | 0.800 (one fit) | 0.900 (one fit) | 0.50 | 1 | bbbbbbb |" in two_trees.table(results)
+    assert "| adult | mst | aaaaaaa | 0.800 (one fit) | 0.900 (one fit) | 0.50 | 1 | bbbbbbb |" in two_trees.table(
+        results
+    )
 
 
 def test_a_refusal_is_said_and_not_averaged(results):
