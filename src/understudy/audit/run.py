@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 
 from understudy import engine as engines
-from understudy.artifact import versions
 from understudy.audit import forecast
 from understudy.audit.attacks import attack as attack_called
 from understudy.audit.attacks import likelihood_ratio
@@ -42,6 +41,7 @@ from understudy.private import SecureNoise, SeededNoise
 from understudy.schema import Schema
 from understudy.schema.tables import as_frame, read_table
 from understudy.seeds import folded
+from understudy.versions import versions
 
 BATCH = 200  # shadow fits in one compiled program
 ROWS = 1000  # synthetic rows an attacker draws from each model
