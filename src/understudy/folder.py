@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from understudy.accounting import Plan
-from understudy.accounting.certificate import GUARANTEE, verify
+from understudy.accounting.verification import GUARANTEE, verify
 from understudy.certified import Certified
 from understudy.errors import UsageError
 from understudy.files import read_json, write_atomically, write_json

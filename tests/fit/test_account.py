@@ -11,8 +11,7 @@ import pytest
 
 from understudy import cli
 from understudy.account import Account
-from understudy.accounting import price
-from understudy.accounting.certificate import Certificate, holds, verify
+from understudy.accounting import Certificate, holds, price, verify
 from understudy.accounting.prior import KINDS
 from understudy.artifact import load
 from understudy.compare import compare
