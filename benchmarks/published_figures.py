@@ -25,7 +25,6 @@ from benchmarks.coverage import POPULATIONS
 from benchmarks.store import append, read
 from understudy.accounting import Budget, Ledger
 from understudy.accounting.gaussian import mu
-from understudy.artifact import codec_of
 from understudy.audit.estimates import Errors, clopper_pearson, gaussian_bound
 from understudy.private import Curator, PrivateTable, SecureNoise
 from understudy.private.answers import ANSWERS
@@ -33,6 +32,7 @@ from understudy.private.mapping import Block
 from understudy.published import intervals, run, unseen
 from understudy.published.measures import Reference, ask
 from understudy.questions import Counts, MeanDistances
+from understudy.schema import codec_of
 
 EPSILONS, DELTA, PEOPLE, MODELS = (1.0, 0.2), 1e-5, 6000, ("logistic", "tree")
 LEVEL = 0.05  # how often a bound may be too high

@@ -16,9 +16,10 @@ from understudy import __version__
 from understudy.account import Account, Payer, Receipt, account_of
 from understudy.accounting import Ledger, Plan
 from understudy.accounting.book import Posting
-from understudy.artifact import is_model, load
+from understudy.artifact import load
 from understudy.engine import Engine
 from understudy.errors import UsageError
+from understudy.folder import is_model
 from understudy.private import PrivateTable, same_table
 from understudy.private.checkpoint import Checkpoint
 from understudy.recipe import Recipe

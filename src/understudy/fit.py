@@ -21,7 +21,7 @@ from jaxtyping import Array, PRNGKeyArray
 from understudy import estimates
 from understudy.account import Payer
 from understudy.accounting import Plan
-from understudy.artifact import Model, codec_of
+from understudy.artifact import Model
 from understudy.begin import Begun, begun
 from understudy.conversation import Generator, State
 from understudy.engine import Engine, at_a_job, in_worker, opened
@@ -33,7 +33,7 @@ from understudy.private.checkpoint import Checkpoint
 from understudy.private.units import PREFIX
 from understudy.questions import ColumnBounds, class_counts
 from understudy.recipe import Opening, Recipe
-from understudy.schema import Bounds, Schema
+from understudy.schema import Bounds, Schema, codec_of
 from understudy.scratch import clear, clear_usual
 from understudy.seeds import folded, sequence
 from understudy.teller import Teller

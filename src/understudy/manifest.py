@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from understudy.accounting.certificate import Certificate, verify
+from understudy.accounting.certificate import Certificate
+from understudy.accounting.verification import verify
 from understudy.errors import UsageError
 from understudy.files import write_atomically
 

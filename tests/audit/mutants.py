@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 
-from understudy.audit import run, shadow
+from understudy.audit import batches, shadow
 from understudy.audit.shadow import sample_tables, shadow_fits
 from understudy.methods.clique_tree import scores
 from understudy.methods.clique_tree.method import CliqueTree
@@ -282,7 +282,7 @@ def no_noise_anywhere() -> Iterator[None]:
     """
     with (
         mock.patch.object(shadow, "SeededNoise", NoNoise),
-        mock.patch.object(run, "SeededNoise", NoNoise),
+        mock.patch.object(batches, "SeededNoise", NoNoise),
         mock.patch.object(NoisyGradient, "noised", lambda self, total, bits, clip: self.unscaled(total, clip)),
     ):
         yield

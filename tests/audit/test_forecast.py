@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.audit import forecast, run
+from understudy.audit import batches, forecast, run
 from understudy.audit.targets import record_pair, worst_case
 from understudy.methods.registry import method
 from understudy.schema import Column, Schema
@@ -53,5 +53,5 @@ def test_it_is_told_before_the_first_fit(name, known, monkeypatch):
 
 def test_seeds_below_zero():
     """NumPy takes none of them; -3 and 3 are different seeds."""
-    below, above = (run.make_tasks(80, 20, seed) for seed in (-3, 3))
+    below, above = (batches.make_tasks(80, 20, seed) for seed in (-3, 3))
     assert [task.seed for task in below] != [task.seed for task in above] and all(task.seed >= 0 for task in below)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.audit import run
+from understudy.audit import batches
 from understudy.audit.attacks import ATTACKS
 from understudy.audit.attacks.likelihood_ratio import of_brief_fits, of_first_answers
 from understudy.audit.result import AuditResult
@@ -55,8 +55,8 @@ def test_an_interrupted_audit_goes_on_and_finds_the_same(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return features_of(job, task)
 
-    features_of = run.features_of
-    monkeypatch.setattr(run, "features_of", broken)
+    features_of = batches.features_of
+    monkeypatch.setattr(batches, "features_of", broken)
     with pytest.raises(KeyboardInterrupt):
         small(folder=tmp_path)
     events = []

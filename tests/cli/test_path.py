@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from understudy import cli, manifest
-from understudy.artifact import sha256
+from understudy.folder import sha256
 
 SCHEMA = """understudy: schema
 label: {column: label, positive: 1}

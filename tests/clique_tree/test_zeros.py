@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy.artifact import codec_of
 from understudy.fit import fit as fit_model
 from understudy.measure.cells import halfway, make_nodes, with_edges
 from understudy.methods.clique_tree.descent import Measured, descend
@@ -15,7 +14,7 @@ from understudy.methods.clique_tree.redraw import Redrawn
 from understudy.methods.clique_tree.tree import JunctionTree
 from understudy.methods.clique_tree.zeros import Side, Zeros
 from understudy.private import SeededNoise
-from understudy.schema import Schema
+from understudy.schema import Schema, codec_of
 from understudy.schema.constraints import any_broken, numbers_in
 
 SCHEMA = """

@@ -11,8 +11,7 @@ import pytest
 
 from understudy import cli
 from understudy.account import Account
-from understudy.accounting import price
-from understudy.accounting.certificate import Certificate, holds, verify
+from understudy.accounting import Certificate, holds, price, verify
 from understudy.accounting.prior import KINDS
 from understudy.artifact import load
 from understudy.compare import compare
@@ -215,7 +214,7 @@ def test_a_comparison_is_one_entry_and_going_on_with_it_is_free(tmp_path):
 def rows_seen(rows: pd.DataFrame, people: People | None) -> float:
     schema = replace(SCHEMA, people=people)
     curator = Curator(PrivateTable(rows, schema), schema, FreeLedger(), NoNoise())
-    from understudy.artifact import codec_of
+    from understudy.schema import codec_of
 
     curator.adopt(codec_of(schema, True))
     return float(curator.ask("rows", class_counts(1, 1.0, 2)).value[0].sum())

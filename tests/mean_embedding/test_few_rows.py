@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from understudy.artifact import codec_of
 from understudy.measure.cells import make_nodes
 from understudy.measure.class_moments import CELLS, MOMENTS, ClassFeatures
 from understudy.measure.few_rows import ask_means, class_rates, present_rates, starting_rates
@@ -23,7 +22,7 @@ from understudy.private.mapping import Block, apply
 from understudy.private.release import Release
 from understudy.questions import Sums
 from understudy.questions.sums import SUM_GRID
-from understudy.schema import Column, Schema
+from understudy.schema import Column, Schema, codec_of
 
 from ..wall import ask
 

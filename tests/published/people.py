@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from understudy.artifact import codec_of
 from understudy.published import intervals
 from understudy.published.measures import Reference, ask
 from understudy.published.run import carry
-from understudy.schema import Column, Schema
+from understudy.schema import Column, Schema, codec_of
 
 SCHEMA = Schema(
     columns=(

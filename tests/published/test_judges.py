@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from understudy.artifact import codec_of
 from understudy.evaluate.classifiers import MODELS
 from understudy.published import judges
 from understudy.published.run import carry
+from understudy.schema import codec_of
 
 from .people import SCHEMA, table
 

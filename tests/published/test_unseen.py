@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.artifact import codec_of
 from understudy.private.noise import SeededNoise
 from understudy.published import intervals, publish, unseen
 from understudy.published.measures import ask
 from understudy.published.run import carry
-from understudy.schema import Column, Schema
+from understudy.schema import Column, Schema, codec_of
 
 from .people import SCHEMA, table
 

@@ -26,7 +26,7 @@ import pandas as pd
 from jaxtyping import Array, PRNGKeyArray
 
 from understudy.accounting import Ledger, Plan
-from understudy.artifact import EVERY, codec_of, shares
+from understudy.artifact import shares
 from understudy.audit.targets import Pair, Side
 from understudy.conversation import Generator, Hints, State
 from understudy.estimator import Estimator
@@ -38,8 +38,8 @@ from understudy.private.rounds import STEP, Data, SideBySide, program, stack
 from understudy.private.sampling import Units
 from understudy.questions import Question
 from understudy.recipe import Opening
-from understudy.sampling.drawing import Source, draw
-from understudy.schema import Codec, Schema
+from understudy.sampling.drawing import EVERY, Source, draw
+from understudy.schema import Codec, Schema, codec_of
 from understudy.schema.codec import to_pandas
 from understudy.seeds import folded, sequence
 from understudy.teller import Teller

@@ -22,7 +22,6 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from understudy.accounting import Ledger
 from understudy.accounting.events import flatten
-from understudy.artifact import versions
 from understudy.audit import recount
 from understudy.audit.inside import Dealt, deal, losses, teachers_in, used, watched
 from understudy.conversation import Generator, State
@@ -37,6 +36,7 @@ from understudy.private.mechanisms.teacher_votes import TeacherVotes
 from understudy.private.rounds import Held, Round, keys_of_rounds, one_round
 from understudy.schema import Schema
 from understudy.teller import Teller
+from understudy.versions import versions
 
 FORMAT = "understudy trace 1"
 WARNING = "Research on public data: this looks inside the wall and shows what the guarantee protects."

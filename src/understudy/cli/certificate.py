@@ -60,11 +60,11 @@ def verify(
     """Recompute epsilon from the ledger and check the hash of every file. Exit code 1 if the claim does not hold."""
     if not model.is_dir():
         raise UsageError(f"{str(model)!r} is not a model folder")
-    from understudy.accounting.certificate import verify as findings_of
+    from understudy.accounting.verification import verify as findings_of
 
     findings = list(findings_of(model))
     if key is not None:
-        from understudy.accounting.certificate import Finding
+        from understudy.accounting.verification import Finding
         from understudy.signing import check
 
         findings.append(Finding("signature", *check(model, key)))

@@ -97,7 +97,7 @@ def fit(
 
     with FitProgress(wanted.epsilon, quiet or as_json) as progress:
         from understudy.accounting import Budget
-        from understudy.artifact import check_replaceable
+        from understudy.folder import check_replaceable
         from understudy.plan import delta_notes
         from understudy.schema import Schema
         from understudy.schema.check import remarks

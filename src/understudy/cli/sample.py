@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -82,71 +82,93 @@ def sample(
         )
 
     import understudy as us
-    from understudy import manifest
-    from understudy.sampling import to_files
 
     loaded = us.load(model)
     with options("where"):  # refused before the file is opened
         found = loaded.conditions(where)
         if loaded.needs_tree(found):
             loaded.under(found)
-    if given is not None:
-        if where or copies is not None or rows is not None or out.suffix.lower() == ".png":
-            raise UsageError(
-                "--given completes the rows of a file, to .csv or .parquet, without --where, --copies or --rows"
-            )
-        skipped: list[int] = []
-        count = _complete(loaded, given, out, seed, skipped.extend if skip_impossible else None)
-        manifest.write(out, model, count, f"given {given.name}")  # as many rows of a person as the caller gave
-        left_out = (
-            f", left out {counted(len(skipped), 'row')}: {', '.join(map(str, skipped[:SHOWN]))}" if skipped else ""
+    if given is not None and (where or copies is not None or rows is not None or out.suffix.lower() == ".png"):
+        raise UsageError(
+            "--given completes the rows of a file, to .csv or .parquet, without --where, --copies or --rows"
         )
-        text = f"completed {counted(count, 'row')} to {out}{left_out}{', ...' if len(skipped) > SHOWN else ''}"
-        if not quiet:
-            show(
-                {"out": str(out), "rows": count} | ({"skipped": skipped} if skip_impossible else {}),
-                lambda: text,
-                as_json,
-            )
-        return
-    if skip_impossible:
+    if skip_impossible and given is None:
         raise UsageError("--skip-impossible is about rows of --given; conditions of --where are met by all rows")
+    if copies is not None and (where or out.suffix.lower() not in (".csv", ".parquet")):
+        raise UsageError("--copies writes whole tables, .csv or .parquet, without --where")
     count = loaded.rows if rows is None else rows
-    if copies is not None:
-        if where or out.suffix.lower() not in (".csv", ".parquet"):
-            raise UsageError("--copies writes whole tables, .csv or .parquet, without --where")
-        _write_copies(loaded, files, count, seed)
-        text = f"wrote {copies} copies of {count:,} rows, {files[0]} to {files[-1].name}; combine them with understudy.infer"
-        if not quiet:
-            show({"out": [str(file) for file in files], "rows": count}, lambda: text, as_json)
-        return
+    if given is not None:
+        written = _completed(loaded, given, out, model, seed, skip_impossible)
+    elif copies is not None:
+        written = _copied(loaded, files, count, seed)
+    elif out.suffix.lower() == ".png":
+        written = _pictured(loaded, out, IMAGES if rows is None else rows, seed, where)
+    else:
+        written = _drawn(loaded, out, model, count, seed, where, engine, quiet or as_json)
+    if not quiet:
+        show(written.record, lambda: written.text, as_json)
+
+
+class _Written(NamedTuple):
+    """What is said at the end, for machines and for people."""
+
+    record: dict[str, object]
+    text: str
+
+
+def _drawn(
+    model: "Model",
+    out: Path,
+    folder: Path,
+    rows: int,
+    seed: int | None,
+    where: list[str] | None,
+    engine: str | None,
+    silent: bool,
+) -> _Written:
+    """Rows of their own, and the note that says which model they are of."""
+    from understudy import manifest
+    from understudy.sampling import to_files
+
     out.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    if out.suffix.lower() == ".png":
-        from understudy.evaluate.images import sample_grid
-
-        with options("rows"):
-            count, picture = sample_grid(loaded, IMAGES if rows is None else rows, seed, where)
-        write_atomically(out, picture)
-        if not quiet:
-            show(
-                {"out": str(out), "rows": count}, lambda: f"wrote a grid of {counted(count, 'image')} to {out}", as_json
-            )
-        return
-    with bar("sampling", count, quiet or as_json) as advance, options("rows", "engine", "where"):
-        to_files.write_rows(
-            loaded, out, count, seed=seed, where=where, engine=engine, folder=model, on_progress=advance
-        )
+    with bar("sampling", rows, silent) as advance, options("rows", "engine", "where"):
+        to_files.write_rows(model, out, rows, seed=seed, where=where, engine=engine, folder=folder, on_progress=advance)
     asked = where or []
     words = " and ".join(asked if len(asked) == 1 else [f"({one})" for one in asked])
-    manifest.write(out, model, count, words, people=loaded.people)
+    manifest.write(out, folder, rows, words, people=model.people)
     seconds = time.perf_counter() - started
-    if not quiet:
-        show(
-            {"out": str(out), "rows": count, "columns": len(loaded.schema.columns), "seconds": round(seconds, 3)},
-            lambda: f"wrote {counted(count, 'row')} to {out} in {seconds:.1f} s",
-            as_json,
-        )
+    return _Written(
+        {"out": str(out), "rows": rows, "columns": len(model.schema.columns), "seconds": round(seconds, 3)},
+        f"wrote {counted(rows, 'row')} to {out} in {seconds:.1f} s",
+    )
+
+
+def _pictured(model: "Model", out: Path, images: int, seed: int | None, where: list[str] | None) -> _Written:
+    """A grid of images."""
+    from understudy.evaluate.images import sample_grid
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with options("rows"):
+        count, picture = sample_grid(model, images, seed, where)
+    write_atomically(out, picture)
+    return _Written({"out": str(out), "rows": count}, f"wrote a grid of {counted(count, 'image')} to {out}")
+
+
+def _completed(
+    model: "Model", given: Path, out: Path, folder: Path, seed: int | None, skip_impossible: bool
+) -> _Written:
+    """The rows of a file with all their columns."""
+    from understudy import manifest
+
+    skipped: list[int] = []
+    count = _complete(model, given, out, seed, skipped.extend if skip_impossible else None)
+    manifest.write(out, folder, count, f"given {given.name}")  # as many rows of a person as the caller gave
+    text = f"completed {counted(count, 'row')} to {out}"
+    if skipped:
+        more = ", ..." if len(skipped) > SHOWN else ""
+        text += f", left out {counted(len(skipped), 'row')}: {', '.join(map(str, skipped[:SHOWN]))}{more}"
+    return _Written({"out": str(out), "rows": count} | ({"skipped": skipped} if skip_impossible else {}), text)
 
 
 def _complete(
@@ -171,7 +193,7 @@ def _complete(
     return count
 
 
-def _write_copies(model: "Model", files: "list[Path]", rows: int, seed: int | None) -> None:
+def _copied(model: "Model", files: list[Path], rows: int, seed: int | None) -> _Written:
     """One file for each model that could have been fitted."""
     from understudy.schema import open_writer
     from understudy.seeds import sequence
@@ -184,3 +206,5 @@ def _write_copies(model: "Model", files: "list[Path]", rows: int, seed: int | No
         with open_writer(file, one.codec) as writer:
             for batch in one.sample_arrow(rows, seed=int(own)):
                 writer.write(batch)
+    text = f"wrote {len(files)} copies of {rows:,} rows, {files[0]} to {files[-1].name}; combine them with understudy.infer"
+    return _Written({"out": [str(file) for file in files], "rows": rows}, text)

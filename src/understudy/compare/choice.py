@@ -22,13 +22,13 @@ import numpy as np
 from understudy.account import Account
 from understudy.accounting import Budget, Charge, Ledger, Plan, noise_scale
 from understudy.accounting.book import Posting
-from understudy.artifact import Model, codec_of
+from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable
 from understudy.questions import POINTS, ModelChoice, Step
 from understudy.questions import row_maps as maps
-from understudy.schema import Schema
+from understudy.schema import Schema, codec_of
 
 CHOICE = "choice between the models"
 TRAINING_ROWS = 20_000  # of each stand-in, for the classifier that is judged

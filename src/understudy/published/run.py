@@ -20,7 +20,7 @@ from understudy.account import Payer, account_of
 from understudy.accounting import Budget, Charge, Ledger, Plan, prior
 from understudy.accounting import epsilon as price
 from understudy.accounting.ledger import refuse_taken
-from understudy.artifact import Model, codec_of
+from understudy.artifact import Model
 from understudy.errors import UsageError
 from understudy.plan import describe_unit
 from understudy.private import Curator, NoiseSource, PrivateTable, SecureNoise
@@ -31,7 +31,7 @@ from understudy.published.measures import Asked, Reference, ask
 from understudy.published.result import Figure, Published, StandIn
 from understudy.questions import Clique, Counts, MeanDistances, Step
 from understudy.questions.row_maps import Label, LookUp, joined
-from understudy.schema import Codec, Schema
+from understudy.schema import Codec, Schema, codec_of
 
 WHAT = "published evaluation"
 PEOPLE, DISTANCES, SCORES = "people", "mean distances", "score tables"

@@ -25,6 +25,9 @@ from understudy.schema import Codec
 from understudy.schema.drawn import Columns
 from understudy.seeds import rng
 
+BATCH = 65_536  # rows of a block
+EVERY = slice(None)  # all blocks of a sample
+
 
 @dataclass(frozen=True)
 class Source:

@@ -26,11 +26,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from understudy.artifact import BATCH, Model, load
+from understudy.artifact import Model, load
 from understudy.engine import Engine, Inline, opened
 from understudy.errors import UsageError
 from understudy.manifest import model_digest
 from understudy.sampling.condition import Where
+from understudy.sampling.drawing import BATCH
 from understudy.schema import Codec, open_writer
 
 PART = 16  # blocks in a part: a million rows

@@ -6,7 +6,7 @@ writes tables; `read_table` and `as_frame` give whole frames to those who want t
 """
 
 from understudy.schema.check import check
-from understudy.schema.codec import Block, Codec, Encoded, cell
+from understudy.schema.codec import Block, Codec, Encoded, cell, codec_of
 from understudy.schema.columns import Column
 from understudy.schema.dictionaries import import_dictionary
 from understudy.schema.draft import FoundKinds, draft
@@ -36,6 +36,7 @@ __all__ = [
     "cell",
     "cell_kind",
     "check",
+    "codec_of",
     "draft",
     "estimate_gaps",
     "estimate_kinds",

@@ -19,6 +19,7 @@ always returns rows that fit the schema. encode then decode returns the same val
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -267,6 +268,11 @@ class Codec:
         if isinstance(frame, pa.Table):
             return frame if frame.schema.equals(self.arrow_schema) else frame.cast(self.arrow_schema)
         return pa.Table.from_pandas(frame, schema=self.arrow_schema, preserve_index=False).replace_schema_metadata(None)
+
+
+def codec_of(schema: Schema, conditional: bool) -> Codec:
+    """With `conditional` a class label is a condition, not a column; otherwise it is encoded like any other column."""
+    return Codec(schema if conditional else replace(schema, label=None, positive=None))
 
 
 def to_pandas(table: pa.Table, schema: Schema) -> pd.DataFrame:

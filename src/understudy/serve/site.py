@@ -367,7 +367,7 @@ def _require_model(work: Work) -> None:
 
 
 def _verify(work: Work) -> list[Any]:
-    from understudy.accounting.certificate import verify
+    from understudy.accounting.verification import verify
 
     return list(verify(work.model))
 
