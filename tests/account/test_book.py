@@ -163,6 +163,13 @@ def test_what_is_left_and_how_many_more_are_exact():
     assert book.how_many(some) > count, "people who have spent less have room for more"
 
 
+def test_a_release_that_takes_all_that_is_left_is_covered():
+    one = Posting("x", G(5.0))
+    budget = Budget(price.epsilon(one.event, 1e-5), 1e-5)
+    assert Book(budget, ("patient",)).covers([one])
+    assert not Book(Budget(budget.epsilon * 0.999, 1e-5), ("patient",)).covers([one])
+
+
 @few
 @given(postings, st.sampled_from(("", "abc")))
 def test_entries_survive_json(found, release):

@@ -122,6 +122,12 @@ def test_many_pure_answers_are_read_as_gaussian_unless_delta_is_tiny():
     assert math.log(1e-5) - 2e-3 < pure.log_delta(loss, answers, usual) <= math.log(1e-5)
 
 
+def test_at_their_plain_sum_pure_answers_lose_nothing():
+    """In binary numbers the sum is exact, so equality is no matter of rounding."""
+    assert delta([L(2.0), L(4.0)], 0.75) == 0.0 < delta([L(2.0), L(4.0)], 0.74)
+    assert pure.epsilon(0.5, 20, 0.0) == 10.0
+
+
 @pytest.mark.parametrize(("loss", "answers"), [(0.7, 1), (2.0, 2), (2.0, 5), (0.5, 20), (0.1, 60), (3.0, 7)])
 def test_gaussian_reading_of_pure_answers_is_the_definition(loss, answers):
     wanted = referee.pure_mu(loss, answers, pure.RARE)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 from scipy.stats import kstest
 from scipy.stats import t as student
 
@@ -291,7 +292,8 @@ def test_constants_of_the_price_are_the_suprema_they_stand_for():
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 4.0, 60.0])
 def test_the_gaussian_event_that_is_charged_dominates_the_release(multiplier):
-    loss = smooth.loss_of(multiplier)
+    loss, half = smooth.loss_of(multiplier), 0.5 / multiplier
+    assert loss < float(log_ndtr(half) - log_ndtr(-half)), "rounded down"
     assert pure.as_mu(loss) <= 1 / multiplier * (1 + 2e-9)
     assert pure.as_mu(loss) == pytest.approx(1 / multiplier, rel=1e-6)
     for epsilon in (0.0, 0.3 * loss, 0.9 * loss):

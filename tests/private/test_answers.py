@@ -190,6 +190,10 @@ def test_combinations_of_more_cells_than_short_numbers_hold_are_counted_apart():
     assert (total[0, 1, 2] == wanted.ravel()).all() and wanted.sum() > 900
 
 
+def test_a_map_that_returns_cells_that_are_not_there_reaches_no_other_table():
+    assert counts.cell_numbers(np.array([-9, -1, 0, 3, 4, 99]), 5).tolist() == [0, 0, 1, 4, 4, 4]
+
+
 def test_bounds_of_nothing_are_public_numbers():
     assert bounds_of(np.zeros(0)) == (0.0, 1.0)
     lower, upper = years_of(pd.to_datetime(np.zeros(0), unit="s"))
