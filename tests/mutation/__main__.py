@@ -24,7 +24,7 @@ from pathlib import Path
 from .reach import HERE, Project, record, state
 from .trial import Trial, Tried, named, sample, table, try_all
 
-TESTS = ("accounting", "private", "questions", "account", "g_pate", "gradients")
+TESTS = ("accounting", "private", "questions", "account", "g_pate", "gradients", "pictures")
 
 
 def main() -> None:

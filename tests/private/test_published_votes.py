@@ -9,7 +9,7 @@ import pytest
 
 from understudy.audit import recount
 from understudy.methods.registry import method
-from understudy.private.mechanisms.published_votes import Held, PublishedVotes, draw_batches
+from understudy.private.mechanisms.published_votes import Held, PublishedVotes, draw_batches, published_price
 from understudy.private.mechanisms.teacher_votes import Teachers
 from understudy.private.partition import Shards
 from understudy.schema import Column, Schema
@@ -71,6 +71,15 @@ def test_the_loop_ends_in_the_round_in_which_its_accountant_reaches_epsilon(fram
     model = method("pate-gan-as-published")(epsilon=3.0, inverse_scale=inverse_scale, **options).fit(frame, SCHEMA)
     earliest, latest = (last_round(gap, inverse_scale) for gap in (0, 4))
     assert earliest <= len(model.history["share"]) <= latest < 50
+
+
+@pytest.mark.parametrize("inverse_scale", [0.3, 0.02])
+def test_the_compiled_price_of_an_answer_is_the_audits_recount(inverse_scale):
+    """Ties, a vote that is nearly clear, and clear ones, in single precision."""
+    for gap in (0, 3, 20, 400):
+        wanted = np.asarray(recount.published_moments({gap: 1}, inverse_scale))
+        found = np.asarray(published_price(jnp.asarray([float(gap)]), inverse_scale))
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-6)
 
 
 def last_round(gap, inverse_scale):

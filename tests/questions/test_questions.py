@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import dp_accounting as dpa
 import numpy as np
@@ -19,6 +19,7 @@ from understudy.private.answers import ANSWERS, choices, counts, distances, mean
 from understudy.private.blocks import Blocks as Private
 from understudy.private.passes import add_up
 from understudy.questions import Counts, Distances, MarginalChoice, MeanDistances, ModelChoice, Sums
+from understudy.questions.counts import WEIGHT_GRID
 from understudy.questions.distances import FINE, Blocks
 from understudy.questions.mean_distances import Expected
 from understudy.questions.row_maps import Places
@@ -484,3 +485,12 @@ def test_grid_vectors_never_exceed_norm_one():
     lengths = np.zeros(6000, object)
     np.add.at(lengths, owner, (steps.astype(object) ** 2).sum(axis=1))
     assert lengths.max() <= products.PRODUCT_GRID**2
+
+
+def test_only_a_weight_that_rows_share_needs_a_finer_grid_than_whole_rows():
+    grids = {
+        (n, share): replace(QUESTIONS["distances"], rows_per_unit=n, share=share).grid
+        for n in (1, 3)
+        for share in (False, True)
+    }
+    assert grids == {(1, False): 1, (1, True): 1, (3, False): 1, (3, True): WEIGHT_GRID}
