@@ -137,6 +137,39 @@ def test_where_values_are_cells_of_their_own_no_noise_is_believed_far_out() -> N
     assert estimate(node, np.r_[counts[:-1], 60.0], 10.0, 6_160.0)[-1] > 30.0
 
 
+def test_no_noise_is_believed_beyond_an_empty_range() -> None:
+    """The bound itself and narrow cells beside it, far from the rows: together they have to stand out, or one of them."""
+    edges = np.r_[0.0, 0.01, 0.02, 0.03, 0.04, 0.97, 0.98, 0.99, 1.0]
+    node = Node("x", 0, 8, edges=edges, share=np.r_[np.full(4, 0.25), np.zeros(4)])
+
+    def beyond(*counts: float) -> float:
+        return float(estimate(node, np.r_[np.full(4, 300.0), 5.0, counts], 10.0, 1_200.0)[5:].sum())
+
+    assert beyond(25.0, -10.0, 20.0) == 0.0
+    assert beyond(80.0, -10.0, 0.0) > 60.0 and beyond(30.0, 30.0, 30.0) > 60.0
+    turned = estimate(node, np.r_[-40.0, 20.0, 15.0, 10.0, 5.0, 2_000.0, 0.0, 0.0], 10.0, 2_000.0)
+    assert turned[5] > 1_900.0 and turned[:4].sum() == 0.0  # most of the rows may lie at either end
+
+
+def test_few_rows_in_bounds_a_thousand_times_as_wide_stay_together() -> None:
+    """1,500 costs of about 700 in bounds up to 1,000,000, as noisy as at epsilon 1. Narrow cells to show a few numbers show
+    nothing here, as there are none; the rows are where they were seen before. Forty seeds."""
+    far, last = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values, node = rng.exponential(7e-4, 1_500), column()
+        for noise in (67.0, 67.0):
+            node = recut(
+                node, estimate(node, counted(node, values) + rng.normal(0.0, noise, node.size), noise, 1_500.0), 12
+            )
+        mass = estimate(node, counted(node, values) + rng.normal(0.0, 37.0, node.size), 37.0, 1_500.0)
+        assert node.edges is not None
+        middle = 0.5 * (node.edges[1:] + node.edges[:-1])
+        far.append(mass[middle > 0.02].sum() / mass.sum())
+        last.append(mass[-1] / mass.sum())
+    assert np.mean(far) < 0.002 and max(far) < 0.05 and max(last) == 0.0
+
+
 def test_categories_add_up_to_the_rows() -> None:
     """Two hundred codes of ten rows beside one of three thousand, noise of 60: they add up. Seeded."""
     true = np.r_[3_000.0, np.full(200, 10.0)]

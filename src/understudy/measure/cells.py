@@ -42,6 +42,7 @@ GRADE = 3.0  # next to a narrow cell the next is at most so many times as wide
 # Set on NIST Massachusetts at (1, 1e-5), DENSITY: with 0.95 one of four fits did not end with its five numbers.
 FEW, GATHERED = 10, 0.85  # cells with such a share of the rows that no single value holds may be a few numbers
 FAR = 10.0  # cells so many times as wide as the typical one
+SHOWN = 0.5  # of the rows: less than this in cells that are to show a few numbers means that there are none
 STANDS_OUT = 3.5  # hold rows only where their count is so many deviations of its noise: once in 4,000 empty cells
 FINEST = 2.0**-20  # steps between values that 32-bit numbers in [0, 1] tell apart with ease
 ALMOST_ZERO = 1e-30  # encoded values below are the lower bound itself
@@ -61,6 +62,9 @@ class Node:
     share: np.ndarray | None = None  # of the rows, expected in each interval when it was cut; None: not cut
     codes: int = 0  # flags of codes that follow the first flag
     decimals: int | None = None  # of its numbers, if they were found in released counts (`decimals.py`)
+    rest: np.ndarray | None = (
+        None  # where rows lie that no interval shows by itself, if `share` expects nothing anywhere
+    )
 
     @property
     def gap(self) -> int:
@@ -251,15 +255,16 @@ def snap(edges: np.ndarray, step: float) -> np.ndarray:
     return np.concatenate([[0.0], inner, [1.0]])
 
 
-def with_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None) -> Node:
+def with_edges(node: Node, edges: np.ndarray, share: np.ndarray | None = None, rest: np.ndarray | None = None) -> Node:
     """The node with these intervals; nothing is expected in any of them unless `share` says so."""
-    return replace(node, size=len(edges) - 1, edges=edges, share=np.zeros(len(edges) - 1) if share is None else share)
+    share = np.zeros(len(edges) - 1) if share is None else share
+    return replace(node, size=len(edges) - 1, edges=edges, share=share, rest=rest)
 
 
 def like(node: Node, other: Node) -> Node:
     """The other column with the cells of this one."""
     assert node.edges is not None
-    return with_edges(replace(other, step=node.step, decimals=node.decimals), node.edges, node.share)
+    return with_edges(replace(other, step=node.step, decimals=node.decimals), node.edges, node.share, node.rest)
 
 
 def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
@@ -273,7 +278,8 @@ def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
     own = mass[node.gap :]
     if len(few := gathered(before, own, node.step, intervals)):
         edges = closer(before, few, single_values(before, node.step) & (own > 0.0))
-        return with_edges(node, snap(edges, node.step) if node.step else edges)
+        edges = snap(edges, node.step) if node.step else edges
+        return with_edges(node, edges, rest=respread(own, before, edges))
     own = own if own.sum() > 0.0 else np.diff(before)
     cdf = distribution(own)
 
@@ -290,8 +296,13 @@ def recut(node: Node, mass: np.ndarray, intervals: int) -> Node:
     if not node.step:
         edges = np.unique(np.r_[0.0, edges, 1.0])
     edges = with_atoms(snap(graded(edges), node.step), atoms)
-    share = np.diff(np.interp(edges, before, cdf))
-    return with_edges(node, edges, share / share.sum())
+    return with_edges(node, edges, respread(own, before, edges))
+
+
+def respread(mass: np.ndarray, before: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Shares of other cells, if rows lie evenly in those that there were."""
+    share = np.diff(np.interp(edges, before, distribution(mass)))
+    return np.asarray(share / share.sum())
 
 
 def gathered(edges: np.ndarray, mass: np.ndarray, step: float, intervals: int) -> np.ndarray:
@@ -336,7 +347,7 @@ def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.nd
     Expected are the shares that a cut column's intervals were cut with, and in columns that are not cut that all
     outcomes are as common as the median one; these add up to `rows` afterwards. A cell much wider than the
     column's typical one has to stand out from the noise: otherwise a few rows of noise would be spread over the empty range
-    up to a far bound.
+    up to a far bound. So has what lies beyond such an empty cell, taken together: the bound itself, and narrow cells beside it.
     """
     counts = np.asarray(counts, np.float64)
     if node.share is None or node.edges is None:
@@ -346,13 +357,35 @@ def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.nd
     own, widths = counts[first:], np.diff(node.edges)
     expected = node.share * max(float(own.sum()), 0.0)
     mass = np.maximum(expected + shrink(own - expected, noise), 0.0)
+    if node.rest is not None:
+        mass += hidden(mass, counts[:first], rows) * node.rest
     # A value that holds half of the rows says nothing about how wide cells are, but values one after the other do.
     single = single_values(node.edges, node.step)
     beside = np.r_[False, single[:-1]] | np.r_[single[1:], False]
     spread = np.where(single & ~beside, 0.0, mass)
     typical = typical_width(widths, spread if spread.any() else mass)
-    mass[(widths > FAR * typical) & (own < STANDS_OUT * noise)] = 0.0
+    empty = (widths > FAR * typical) & (own < STANDS_OUT * noise)
+    mass[empty | stray(own, mass, noise, empty)] = 0.0
     return np.asarray(np.r_[np.maximum(counts[:first], 0.0), mass])
+
+
+def hidden(mass: np.ndarray, others: np.ndarray, rows: float) -> float:
+    """Rows that so many narrow cells do not show: where a column is no few numbers, each holds less than the noise."""
+    wanted = max(rows - float(np.maximum(others, 0.0).sum()), 0.0)
+    shown = float(mass.sum())
+    return wanted - shown if shown < SHOWN * wanted else 0.0
+
+
+def stray(counts: np.ndarray, mass: np.ndarray, noise: float, empty: np.ndarray) -> np.ndarray:
+    """Cells that empty ones part from most of the rows, in runs that are nothing but noise as far as can be seen: neither
+    their sum stands out, nor one of them."""
+    run = np.cumsum(empty)
+    runs, cells = run[-1] + 1, ~empty
+    sums, sizes = np.bincount(run, counts * cells, runs), np.bincount(run, cells, runs)
+    clear = sums >= STANDS_OUT * noise * np.sqrt(np.maximum(sizes, 1))
+    clear[run[cells & (counts >= STANDS_OUT * noise)]] = True
+    clear[int(np.bincount(run, mass * cells, runs).argmax())] = True
+    return np.asarray(cells & ~clear[run])
 
 
 def typical_width(widths: np.ndarray, mass: np.ndarray) -> float:

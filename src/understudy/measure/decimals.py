@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.measure.cells import STANDS_OUT, Grouping, Node, distribution, snap, with_edges
+from understudy.measure.cells import STANDS_OUT, Grouping, Node, respread, snap, with_edges
 from understudy.schema import Column
 
 # First values: SHARE, MOST and CLEARLY.
@@ -92,9 +92,9 @@ def on_grid(node: Node, column: Column, decimals: int | None) -> Node:
     lower, upper = column.bounds
     step = 10.0**-decimals / (upper - lower)
     edges = snap(node.edges, step)
-    passed = np.interp(edges, node.edges, distribution(node.share) if node.share.any() else node.edges)
-    share = np.diff(passed) if node.share.any() else np.zeros(len(edges) - 1)
-    return with_edges(replace(node, step=step, decimals=decimals), edges, share)
+    known = (part if part is not None and part.any() else None for part in (node.share, node.rest))
+    share, rest = (None if part is None else respread(part, node.edges, edges) for part in known)
+    return with_edges(replace(node, step=step, decimals=decimals), edges, share, rest)
 
 
 def found_decimals(nodes: list[Node]) -> dict[str, int]:
