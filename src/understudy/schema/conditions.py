@@ -24,6 +24,7 @@ import numpy as np
 from understudy.errors import UsageError
 from understudy.schema.cells import key, moment, number
 from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.decimal_mark import mark_hint, other_mark
 from understudy.schema.document import nearest
 from understudy.schema.rows import declared_keys, key_family
 from understudy.schema.types import Value
@@ -38,6 +39,7 @@ _SIGN = re.compile(
 )
 # Quotes around a whole value: what stands in them is no `and`, no `or` and no parenthesis.
 _QUOTED = re.compile(r"""(?:^|(?<=[\s,{\[(]))("[^"]*"|'[^']*')(?=\s*(?:[,)}\]]|$|\s(?:and|or)[(\s]))""", re.IGNORECASE)
+_COMMA = re.compile(r"\d,\d")
 EXAMPLE = 'e.g. "age >= 65 and town in {Ulm, Bonn}"'
 
 
@@ -254,7 +256,26 @@ def _listed(column: Column, text: str) -> Allowed:
     if not text or text[-1] not in "}])":
         raise UsageError(f"where: the list of values of column {column.name!r} does not end; {EXAMPLE}")
     words = re.findall(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+))\s*(?:,|$)""", text[:-1])
-    return _any_of([_compared(column, "=", (a or b or c).strip()) for a, b, c in words], column)
+    found = [_compared(column, "=", (a or b or c).strip()) for a, b, c in words]
+    _refuse_unclear(column, text[:-1], found)
+    return _any_of(found, column)
+
+
+def _refuse_unclear(column: Column, text: str, found: list[Allowed]) -> None:
+    """`in {71,5}` is 71 and 5, or 71.5 with a decimal comma: refused where the schema has such commas, and where one of the
+    two is beyond the bounds."""
+    if column.kind != "continuous" or not _COMMA.search(_QUOTED.sub("", text)):
+        return
+    if column.decimal == ",":
+        raise UsageError(
+            f"where: of the list {text!r} of column {column.name!r} it is not clear which commas are decimal; put numbers in "
+            'quotes, {"3,14", "2"}, or a space after a comma between numbers'
+        )
+    if any(one.empty for one in found):
+        raise UsageError(
+            f"where: the list {text!r} of column {column.name!r} names a number beyond its bounds; a comma stands between "
+            "numbers, a decimal mark is a point"
+        )
 
 
 def _any_of(parts: list[Allowed], column: Column) -> Allowed:
@@ -293,7 +314,9 @@ def _compared(column: Column, sign: str, value: object) -> Allowed:
         read = moment(value, column.format) if column.kind == "datetime" else number(value, column.decimal)
         if math.isnan(read):
             shape = "a date" if column.kind == "datetime" else "a number"
-            raise UsageError(f"where: column {column.name!r} is {column.kind}, and {value!r} is not {shape}")
+            marked = column.kind != "datetime" and not math.isnan(number(value, other_mark(column).decimal))
+            hint = mark_hint(column) if marked else ""
+            raise UsageError(f"where: column {column.name!r} is {column.kind}, and {value!r} is not {shape}{hint}")
         return Allowed(column, ranges=_ranges(sign, read, column))
     place = _position(column, value)
     if column.kind == "ordinal":
