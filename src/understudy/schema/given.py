@@ -109,7 +109,7 @@ def _refuse_unread(table: CsvTable) -> None:
     if row is not None:
         raise UsageError(
             f"given: row {row} has not as many cells as the header has names, leaves a quote open or is not UTF-8 text; put a "
-            f'cell that holds {table.separator!r} in quotes (a decimal comma: "3,14"), or save the file as CSV with UTF-8 encoding'
+            f'cell that holds {table.separator!r} in quotes (a decimal comma: "3,14"), or save the file as UTF-8 CSV'
         )
 
 
