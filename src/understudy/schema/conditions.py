@@ -26,7 +26,6 @@ from understudy.schema.cells import key, moment, number
 from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.decimal_mark import mark_hint, other_mark
 from understudy.schema.document import nearest
-from understudy.schema.rows import declared_keys, key_family
 from understudy.schema.types import Value
 from understudy.schema.values import quantum
 
@@ -323,9 +322,8 @@ def _compared(column: Column, sign: str, value: object) -> Allowed:
         return Allowed(column, ranges=_ranges(sign, float(place), column))
     if sign not in ("=", "!="):
         raise UsageError(f"where: column {column.name!r} is {column.kind}, its values have no order; use = or !=")
-    known = frozenset(column.outcomes)
     own = frozenset([column.outcomes[place]])
-    return Allowed(column, own if sign == "=" else known - own - {None})
+    return Allowed(column, own if sign == "=" else frozenset(column.outcomes) - own - {None})
 
 
 def _code(column: Column, value: object) -> Value | None:
@@ -340,10 +338,9 @@ def _other_than(column: Column, code: Value) -> Allowed:
 def _position(column: Column, value: object) -> int:
     """Which declared value a text or object means, by the way cells are read."""
     values = column.outcomes if column.kind != "ordinal" else column.categories or ()
-    wanted = key(value, key_family(column))
-    keys = declared_keys(column)
-    if wanted in keys:
-        return keys.index(wanted)
+    wanted = key(value, column.key_family)
+    if wanted in column.places:
+        return column.places[wanted]
     for place, known in enumerate(values):
         if known is not None and str(known) == str(value):
             return place
@@ -383,9 +380,9 @@ def parse_value(column: Column, value: object) -> float:
     """One value of a column as a number: in the units of its bounds, or its position among the outcomes."""
     if value is None:
         raise UsageError(f"column {column.name!r}: a missing value cannot be listed; it goes with everything")
-    found = _compared(_learned(column), "=", value)
-    if found.numeric:
-        if not found.ranges:
-            raise UsageError(f"column {column.name!r} never has the value {value!r}")
-        return found.ranges[0][0]
-    return float(column.outcomes.index(next(iter(found.outcomes))))
+    if _learned(column).kind not in NUMERIC:
+        return float(_position(column, value))
+    found = _compared(column, "=", value)
+    if not found.ranges:
+        raise UsageError(f"column {column.name!r} never has the value {value!r}")
+    return found.ranges[0][0]
