@@ -1,7 +1,7 @@
 """How a method keeps the schema's constraints: in its model, or by what is done to rows after they are drawn.
 
-`clique-tree` gives no probability to cells that constraints forbid. All other methods know nothing of constraints: rows that break
-some are drawn again and at last mended (`sampling.constrained`), which moves distributions to where fewer rows break something.
+`clique-tree` gives no probability to cells that constraints forbid. All other methods know nothing of constraints: rows that
+break some are drawn again and at last mended (`sampling.constrained`), which moves distributions to where fewer rows break any.
 """
 
 from understudy.schema import Schema
@@ -14,6 +14,6 @@ def notes(method: str, schema: Schema) -> list[str]:
     if not schema.constraints or method in MODELLED:
         return []
     return [
-        f"CONSTRAINTS: {method} does not know them; samples keep them by leaving out or mending rows, so that distributions of their "
-        f"columns may move (fewer of the values whose rows break something); {MODELLED[0]} has them in its model"
+        f"CONSTRAINTS: {method} does not know them; samples keep them by leaving out or mending rows, so that distributions of "
+        f"their columns may move (fewer of the values whose rows break something); {MODELLED[0]} has them in its model"
     ]

@@ -13,9 +13,9 @@ def note(schema: Schema) -> list[str]:
     names = ", ".join(repr(one.name) for one in open_ones[:NAMED]) + (", ..." if len(open_ones) > NAMED else "")
     became = " or ".join(dict.fromkeys(_rare(one) for one in open_ones))
     return [
-        f"the schema leaves the categories of {names} open: the fit finds those that many people share, and rarer values come back "
-        f"as {became}, while real rows keep their own names; figures of these columns and their pairs count that as a difference. "
-        "Declare the lists that are public, which is free, to compare like with like"
+        f"the schema leaves the categories of {names} open: the fit finds those that many people share, and rarer values come "
+        f"back as {became}, while real rows keep their own names; figures of these columns and their pairs count that as a "
+        "difference. Declare the lists that are public, which is free, to compare like with like"
     ]
 
 
