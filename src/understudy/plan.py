@@ -12,7 +12,7 @@ from functools import partial
 
 import dp_accounting as dpa
 
-from understudy import estimates
+from understudy import estimates, keeping
 from understudy.accounting import Budget, Charge, Plan, noise_scale, prior
 from understudy.accounting import epsilon as price
 from understudy.accounting.plan import COUNTED
@@ -48,6 +48,7 @@ def make_plan(recipe: Recipe, schema: Schema, rows: int | None = None) -> Plan:
             *delta_notes(budget, rows or schema.rows),
             *recipe.advice(schema, settings, noise, rows or schema.rows),
             *estimates.notes(schema, budget.delta, noise, rows or schema.rows),
+            *keeping.notes(recipe.method, schema),
         ),
         valid=not recipe.void_reason,
         void_reason=recipe.void_reason,

@@ -159,6 +159,16 @@ def test_release_part_does_not_depend_on_real_rows(patients, schema):
     assert found[0].columns[1].labels == ("A", "B", "C")
 
 
+def test_categories_that_a_fit_found_are_noted(patients, schema):
+    open_schema = replace(schema, columns=tuple(
+        replace(c, categories=None, estimate="city") if c.name == "city" else c for c in schema.columns))  # fmt: skip
+    fake, real = patients(200, 3), patients(250, 2)
+    left, stated = (evaluate(fake, real, one, metrics=["mmd"]) for one in (open_schema, schema))
+    (said,) = [note for note in left.header.notes if "leaves the categories of 'city' open" in note]
+    assert "Declare the lists that are public" in said
+    assert not any("leaves the categories" in note for note in stated.header.notes)
+
+
 def test_dimension_wise_figures_of_a_binary_table():
     rng = np.random.default_rng(0)
     schema = Schema(columns=tuple(Column(name=f"c{i}", kind="boolean") for i in range(5)))

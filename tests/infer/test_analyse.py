@@ -106,6 +106,18 @@ def test_groups_are_answered_one_by_one():
     assert parse("mean(age) by smoker where income > 5", SCHEMA).columns == ("age", "smoker", "income")
 
 
+def test_groups_of_numbers_are_ranges_between_ends():
+    rows = table()
+    found = parse("mean(age) by income at 40, 60 where age > 25", SCHEMA).on(rows)
+    assert list(found) == ["income below 40", "income from 40 below 60", "income from 60"]
+    kept = rows[rows.age > 25]
+    assert found["income from 40 below 60"][0] == kept.age[(kept.income >= 40) & (kept.income < 60)].mean()
+    found = parse("count() by seen at 2016-01-01", SCHEMA).on(rows)
+    assert found["seen from 2016-01-01"][0] == pytest.approx((rows.seen >= "2016-01-01").sum())
+    with pytest.raises(UsageError, match=r"needs the ends of its groups, e\.g\. by age at"):
+        parse("mean(income) by age", SCHEMA).on(rows)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -120,7 +132,11 @@ def test_groups_are_answered_one_by_one():
         ("quantile(age, x)", "not a number"),
         ("share(smoker = perhaps)", "no value 'perhaps'"),
         ("share(smoker > true)", "no order"),
-        ("mean(age) by income", "is a column of numbers"),
+        ("mean(age) by income at 5, 3", "must rise"),
+        ("mean(age) by income at", "ends where an end of a group"),
+        ("mean(age) by smoker at 3", "leave out `at`"),
+        ("mean(age) by seen at 3", "not a date of column 'seen'"),
+        ("count() where seen > soon", "not a date of column 'seen'"),
         ("mean(age) where income > much", "not a number"),
         ("mean(age) where income 5", "no comparison"),
         ("mean(age) and more", "cannot read"),

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from understudy.sampling import drawing
 from understudy.sampling.drawing import Source
 from understudy.schema import Codec, Column, Schema
 
@@ -64,3 +66,16 @@ def test_every_block_asks_for_as_many_rows_as_the_first():
 def test_classes_have_their_shares_in_every_block():
     for block in blocks(80, 40):
         assert block.column("sick").to_pylist().count("yes") == 10
+
+
+def test_networks_get_a_key_of_four_random_words(monkeypatch):
+    """Of one word of 32 bits two blocks of a large sample may get the same. False failures: 1 in 2^31."""
+    found = []
+
+    def draw(generator, arrays, classes, key):
+        found.append(tuple(np.asarray(jax.random.key_data(key)).tolist()))
+        return np.zeros((len(classes), CODEC.width), np.float32)
+
+    monkeypatch.setattr(drawing, "draw", draw)
+    blocks(30, 10, generator=object())
+    assert len(set(found)) == 3 and all(len(set(words)) == 4 for words in found)

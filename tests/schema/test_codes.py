@@ -229,8 +229,10 @@ def test_codes_keep_their_share_and_can_be_asked_for(method):
         assert answer(model, "mean(rate) where pay > 100", drawn=copies).lines[0].combined.estimate > 0.3
         low, high = column_intervals(model).mean("pay")
         assert 2000 < low < high < 3000
-        with pytest.raises(UsageError, match="is a code of column 'pay'"):
-            answer(model, "share(pay = 999999)", drawn=copies)
+        with pytest.raises(UsageError, match="'N' is a code of column 'pay' and has no order"):
+            answer(model, "share(pay > N)", drawn=copies)
+        with pytest.raises(UsageError, match="'M' is not a number of column 'pay'; its codes are N, 999999"):
+            answer(model, "share(pay = M)", drawn=copies)
         given_rows = pd.DataFrame({"pay": ["N", "17", None, "999999"] * 5})
         found = model.complete(given_rows, seed=0)
         assert (found.pay[given_rows.pay.notna()] == given_rows.pay[given_rows.pay.notna()]).all()

@@ -90,3 +90,22 @@ def test_outcomes(where, outcomes):
 def test_what_is_not_understood_is_said(where, words):
     with pytest.raises(UsageError, match=words):
         parse_conditions(where, SCHEMA)
+
+
+@pytest.mark.parametrize("where", ["pay = 3,5", "pay > 3,5", {"pay": "3,5"}])
+def test_a_decimal_comma_is_told_the_point(where):
+    with pytest.raises(UsageError, match=r"'3,5' is not a number; .* write 3.14 and not 3,14"):
+        parse_conditions(where, SCHEMA)
+
+
+def test_commas_of_lists_are_not_taken_for_decimal_ones_or_the_other_way_round():
+    with pytest.raises(UsageError, match="names a number beyond its bounds; a comma stands between numbers"):
+        parse_conditions("pay in {3,50}", SCHEMA)
+    assert parse_conditions("pay in {3,5}", SCHEMA)[0].ranges == ((3, 3), (5, 5))
+    comma = Schema(columns=(Column(name="pay", kind="continuous", lower=0.0, upper=10.0, decimal=","),))
+    with pytest.raises(UsageError, match="it is not clear which commas are decimal; put numbers in quotes"):
+        parse_conditions("pay in {3,5}", comma)
+    assert parse_conditions('pay in {"3,5", "2"}', comma)[0].ranges == ((2, 2), (3.5, 3.5))
+    assert parse_conditions("pay in {3, 2}", comma)[0].ranges == ((2, 2), (3, 3))
+    with pytest.raises(UsageError, match=r"'3.5' is not a number; .* write 3,14 and not 3.14"):
+        parse_conditions("pay = 3.5", comma)

@@ -214,6 +214,8 @@ def summary(model: "Estimator", target: Path, seconds: float) -> dict[str, Any]:
 
 
 def _text(model: "Estimator", target: Path, seconds: float) -> str:
+    from understudy import keeping
+
     plan = model.fitted.plan
     guarantee = f"epsilon {plan.epsilon:.4g}, delta {plan.budget.delta:g}, protects {plan.unit}"
     if not plan.valid:
@@ -225,6 +227,7 @@ def _text(model: "Estimator", target: Path, seconds: float) -> str:
             guarantee,
             charged_line(model.fitted.account),
             *model.fitted.remarks,
+            *keeping.notes(plan.method, model.fitted.schema),
             f"next: understudy sample {quoted(target)} --rows 1000 --out synthetic.{'parquet' if pictures else 'csv'}",
         ]
     )

@@ -178,6 +178,7 @@ def _complete(
     from itertools import chain
 
     from understudy.schema import open_writer
+    from understudy.schema.given_ids import with_types
 
     with options("given", "skip_impossible"):
         tables = model.complete_arrow(given, seed=seed, on_skipped=on_skipped)
@@ -186,7 +187,7 @@ def _complete(
         raise UsageError(f"--given {str(given)!r} holds no rows")
     out.parent.mkdir(parents=True, exist_ok=True)
     count = 0
-    with options("given", "skip_impossible"), open_writer(out, model.codec) as writer:
+    with options("given", "skip_impossible"), open_writer(out, with_types(model.codec, head.schema)) as writer:
         for table in chain([head], tables):
             writer.write(table)
             count += table.num_rows

@@ -17,7 +17,7 @@ import pandas as pd
 
 from understudy import engine, manifest
 from understudy.errors import UsageError
-from understudy.evaluate import classifiers, images, people, settings, table, whole
+from understudy.evaluate import classifiers, estimated, images, people, settings, table, whole
 from understudy.evaluate.metrics import (
     diagnostics,
     dimension,
@@ -111,7 +111,7 @@ def evaluate(
                    + wants_dimension + (shape is not None) + 1, progress, cancel)  # fmt: skip
     groupings = _groupings(schema, held, by, "groups" in families)
     out: dict[str, Any] = {}
-    notes = [whom.note] if whom.note else []
+    notes = [*([whom.note] if whom.note else []), *estimated.note(public)]
     runs = None
     if with_models and target is not None:
         runs = settings.compute(

@@ -33,15 +33,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from understudy.artifact import Model
 from understudy.errors import UsageError
+from understudy.infer import ranges
+from understudy.infer.codes import OfSpecials, Outcome, with_companions
 from understudy.infer.columns import numbers_alone, rows_of_a_person
-from understudy.infer.question import MISSING, THERE, Question, parse
+from understudy.infer.condition import MISSING, THERE, Condition
+from understudy.infer.question import Question, parse
 from understudy.infer.rules import UNKNOWN, WITHIN, About, Combined, combine, widened
 from understudy.infer.run import MOST_ROWS, Found, own_tables, rests_on_the_model, too_short
 from understudy.released import covers, fitted_tables
@@ -122,10 +125,10 @@ def draw(
         models.append(one)
         step(1)
     for one in models:
-        frames.append(numbers_alone(one.sample(size, seed=int(random.integers(2**31))), model.schema))
+        frames.append(prepared(one.sample(size, seed=int(random.integers(2**31))), model))
         step(1)
     chance = source.chance(size)
-    own = [numbers_alone(frame, model.schema) for frame in own_tables(model, size, copies, chance, random, step)]
+    own = [prepared(frame, model) for frame in own_tables(model, size, copies, chance, random, step)]
     return Drawn(frames, [one.rows for one in models], source.resolution, chance, own)
 
 
@@ -146,11 +149,47 @@ def answer(
     if not 0 < level < 1:
         raise UsageError(f"level={level:g} must lie between 0 and 1, such as 0.95")
     question = parse(text, model.resolved)  # with the categories that a fit found
+    parts = split(question, model)  # before copies are made: what cannot be asked ends here
     drawn = drawn or draw(model, copies=copies, rows=rows, seed=seed, on_progress=on_progress)
+    found = [answered(model, group, part, drawn, about, level) for group, part in parts]
+    lines = [line for own in found for line in own.lines]
+    if not lines:
+        raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
+    merged = tuple(dict.fromkeys(one for own in found for one in own.merged))
+    lost = {group for own in found for group in own.lost}
+    covered = all(own.covered for own in found)
+    return Answered(text, tuple(lines), covered, remarks(model, question, covered, merged, lost))
+
+
+def prepared(rows: pd.DataFrame, model: Model) -> pd.DataFrame:
+    """A drawn table as questions need it: numbers alone, and beside them which code stands where there is none."""
+    return numbers_alone(rows, model.schema).assign(**with_companions(rows, model.schema))
+
+
+def split(question: Question, model: Model) -> list[tuple[str | None, Question]]:
+    """A question for every range of `by`; the question itself, which names its groups, where `by` is no number."""
+    if not question.ranged:
+        return [(None, question)]
+    whole = replace(question, by=None, ranged=False, cuts=())
+    return [(one.group, replace(whole, where=(*question.where, one))) for one in ranges.groups(question, model)]
+
+
+class Part(NamedTuple):
+    """What was found for one question."""
+
+    lines: tuple[Line, ...] = ()
+    covered: bool = True
+    merged: tuple[str, ...] = ()
+    lost: frozenset[str] = frozenset()  # groups that are too rare
+
+
+def answered(model: Model, group: str | None, question: Question, drawn: Drawn, about: About, level: float) -> Part:
+    """All groups of one question, or the `group` that it is itself."""
     each, own = drawn.ask(question, model.rows)
     groups = [name for name in each[0] if all(name in found and np.isfinite(found[name]).all() for found in each)]
+    lost = frozenset(set(each[0]) - set(groups)) if group is None else frozenset([group])
     if not groups:
-        raise UsageError(f"question: no row of the stand-in answers {text!r}; ask about a larger group")
+        return Part(lost=lost if group is not None else frozenset())
     covered = question.columns in ((), (model.schema.label,)) or covers(fitted_tables(model.released), question.columns)
     first, lines = drawn.frames[0], []
     merged = merged_values(question, drawn) if covered else ()
@@ -169,10 +208,9 @@ def answer(
         allowance = unknown(question, drawn, share, covered, found.estimate)
         if question.what == "count":
             allowance *= model.rows * share
-        lines.append(
-            Line(name, possible(model, question, widened(found, allowance)), allowance, (found.low, found.high))
-        )
-    return Answered(text, tuple(lines), covered, remarks(model, question, covered, merged, set(each[0]) - set(groups)))
+        shown = possible(model, question, widened(found, allowance))
+        lines.append(Line(name if group is None else group, shown, allowance, (found.low, found.high)))
+    return Part(tuple(lines), covered, merged, lost if group is None else frozenset())
 
 
 def merged_values(question: Question, drawn: Drawn) -> tuple[str, ...]:
@@ -180,8 +218,13 @@ def merged_values(question: Question, drawn: Drawn) -> tuple[str, ...]:
     if len(question.columns) < 2:
         return ()
     asked = (one for one in (question.value, *question.where) if one is not None)
-    found = [one for one in asked if drawn.resolution.merged(question.columns, one) > HALF]
-    return tuple(f"{one.column} {one.sign} {one.value}" for one in found)
+    found = [one for one in asked if drawn.resolution.merged(question.columns, seen(one)) > HALF]
+    return tuple(map(str, found))
+
+
+def seen(condition: Condition) -> Condition | Outcome:
+    """A condition as the model's resolution asks it of a column's outcomes."""
+    return Outcome(condition) if isinstance(condition, OfSpecials) else condition
 
 
 def possible(model: Model, question: Question, found: Combined) -> Combined:
@@ -251,4 +294,16 @@ def remarks(
         said.append("several rows may be of one person; the interval takes the worst case")
     if lost:
         said.append(f"too rare in the stand-in to be answered: {', '.join(sorted(lost)[:5])}")
+    if model.people and (question.what == "count" or model.schema.max_rows_per_unit > 1):
+        said.append(of_people(model, question))
     return tuple(said)
+
+
+def of_people(model: Model, question: Question) -> str:
+    """Whose number an answer is, where the rows of a person share a weight of 1."""
+    unit = model.schema.unit
+    if question.what != "count":
+        return f"about people, not rows: each person ({unit!r}) counts once, however many rows are theirs"
+    if model.schema.rows is None:
+        return f"counts people, not rows: each person ({unit!r}) counts once, however many rows are theirs"
+    return f"the share of people ({unit!r}) times the stated number of rows: each person counts once in that share"

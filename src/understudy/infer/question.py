@@ -1,15 +1,17 @@
 """Questions as people write them: `mean(hours) by sex where age > 40 and city = "Ulm"`.
 
     what         mean(column), median(column), quantile(column, 0.9), share(column = value), share(column is missing), count()
-    by column    one answer for each of its values
-    where        conditions joined by `and`: = != < <= > >=, `is missing`, `is not missing`; texts with spaces in quotes
+    by column    one answer for each of its values; of numbers for each range: `by age at 40, 65`, or cells of the model
+    where        conditions joined by `and`: = != < <= > >=, `is missing`, `is not missing`; texts with spaces in quotes.
+                 A code beside numbers is asked for with = and != (`pay = N`), and is no number to any other comparison
 
 Names are matched exactly; a name with spaces stands in quotes as well.
 """
 
-import operator
+import itertools
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -18,43 +20,16 @@ import numpy as np
 import pandas as pd
 
 from understudy.errors import UsageError
+from understudy.infer.codes import OfSpecials
+from understudy.infer.condition import MISSING, OPERATORS, THERE, Condition, between
 from understudy.infer.run import mean, proportion, quantile
 from understudy.schema import Column, Schema
+from understudy.schema.cells import moment, number
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-MISSING, THERE = "is missing", "is not missing"
 NUMBERS = ("continuous", "integer")
 TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|(<=|>=|!=|[=<>(),])|([^\s=<>!(),"']+))""")
 MOST_NAMED = 12  # columns or values that a message lists
 EXAMPLE = "e.g. mean(hours) by sex where age > 40"
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One comparison of a column with a value, or whether there is one."""
-
-    column: str
-    sign: str
-    value: Any
-
-    @property
-    def about_gaps(self) -> bool:
-        """Whether it asks for a missing value, and not for one that is there."""
-        return self.sign in (MISSING, THERE)
-
-    def holds(self, rows: pd.DataFrame) -> pd.Series:
-        """Row by row; of a missing value no comparison holds."""
-        column = rows[self.column]
-        if self.about_gaps:
-            return column.isna() if self.sign == MISSING else column.notna()
-        return (OPERATORS[self.sign](column, self.value) & column.notna()).fillna(False).astype(bool)
 
 
 @dataclass(frozen=True)
@@ -67,6 +42,8 @@ class Question:
     value: Condition | None = None  # of a share
     by: str | None = None
     where: tuple[Condition, ...] = ()
+    ranged: bool = False  # whether `by` names numbers or dates, whose groups are ranges (`ranges.groups`)
+    cuts: tuple[Any, ...] = ()  # where those are cut; none: at ends of the model's cells
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,6 +85,14 @@ class Question:
         if self.by is None:
             yield "", np.ones(len(rows), bool)
             return
+        if self.ranged and not self.cuts:
+            raise UsageError(
+                f"question: by {self.by!r} of a table needs the ends of its groups, e.g. by {self.by} at 40, 65"
+            )
+        if self.ranged:
+            for one in between(self.by, self.cuts):
+                yield str(one), one.holds(rows).to_numpy()
+            return
         codes, names = pd.factorize(rows[self.by])  # a missing value is in no group
         for code in sorted(range(len(names)), key=lambda code: str(names[code])):
             yield f"{self.by}={names[code]}", codes == code
@@ -117,7 +102,7 @@ class Question:
         column = rows[self.column]
         there = column.notna().to_numpy()
         if self.value is not None:
-            return self.value.holds(rows).to_numpy(), there | self.value.about_gaps
+            return self.value.holds(rows).to_numpy(), self.value.there(rows)
         return column.astype(float).to_numpy(), there
 
     def _estimate(self, values: np.ndarray) -> tuple[float, float]:
@@ -154,20 +139,18 @@ def parse(text: str, schema: Schema) -> Question:
         if not 0 < share < 1:
             raise UsageError(f"question: the quantile {share:g} must lie between 0 and 1")
     words.expect(")")
-    by = None
+    by, ranged, cuts = None, False, ()
     if words.take("by"):
         by = _column(words, schema)
-        if schema.column(by).kind in (*NUMBERS, "datetime"):
-            raise UsageError(
-                f"question: by {by!r} is a column of numbers, and by takes categories; use where, e.g. where {by} < 40"
-            )
+        ranged = schema.column(by).kind in (*NUMBERS, "datetime")
+        cuts = _cuts(words, schema.column(by))
     where: list[Condition] = []
     if words.take("where"):
         where.append(_condition(words, schema))
         while words.take("and"):
             where.append(_condition(words, schema))
     words.end()
-    return Question(what, column, share, value, by, tuple(where))
+    return Question(what, column, share, value, by, tuple(where), ranged, cuts)
 
 
 class _Words:
@@ -219,11 +202,14 @@ def number_codes(column: Column) -> list[float]:
     return [float(code) for code in column.codes if not isinstance(code, str)]
 
 
-def _number(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise UsageError(f"question: {word!r} is not a number") from None
+def _number(word: str, column: Column | None = None) -> float:
+    found = number(word)
+    if math.isnan(found):
+        codes = f"; its codes are {', '.join(map(str, column.codes))}" if column is not None and column.codes else ""
+        raise UsageError(
+            f"question: {word!r} is not a number{f' of column {column.name!r}' if column is not None else ''}{codes}"
+        )
+    return found
 
 
 def _condition(words: _Words, schema: Schema) -> Condition:
@@ -237,15 +223,18 @@ def _condition(words: _Words, schema: Schema) -> Condition:
         raise UsageError(f"question: {sign!r} is no comparison; use one of {' '.join(OPERATORS)}, or `is missing`")
     word, column = words.next("a value"), schema.column(name)
     if column.kind in NUMBERS:
-        if word in column.codes or _number(word) in number_codes(column):
-            raise UsageError(f"question: {word!r} is a code of column {name!r}; questions are about its numbers alone")
-        return Condition(name, sign, _number(word))
+        code = next((place for place, one in enumerate(column.specials) if _is_code(word, one)), None)
+        if code is None:
+            return Condition(name, sign, _number(word, column))
+        if sign not in ("=", "!="):
+            raise UsageError(f"question: {word!r} is a code of column {name!r} and has no order; use = or !=")
+        return OfSpecials(name, sign, column.specials[code], column, frozenset([code]))
     if column.kind == "datetime":
-        return Condition(name, sign, pd.Timestamp(word))
+        return Condition(name, sign, _date(word, column))
     if sign not in ("=", "!=") and column.kind != "ordinal":
         raise UsageError(f"question: column {name!r} is {column.kind}, its values have no order; use = or !=")
-    for number, outcome in enumerate(column.outcomes):
-        spelled = {str(outcome)} | ({("false", "true")[number]} if column.kind == "boolean" else set())
+    for place, outcome in enumerate(column.outcomes):
+        spelled = {str(outcome)} | ({("false", "true")[place]} if column.kind == "boolean" else set())
         if word in spelled or (column.kind == "boolean" and word.lower() in spelled):
             return Condition(name, sign, outcome)
     raise UsageError(f"question: column {name!r} has no value {word!r}{_near(word, map(str, column.outcomes))}")
@@ -257,10 +246,39 @@ def _about_gaps(words: _Words, column: Column) -> Condition:
     if not column.missing:
         raise UsageError(f"question: column {column.name!r} is never missing")
     if column.codes:
-        raise UsageError(
-            f"question: column {column.name!r} has codes, which count as no number here; `{sign}` would count them, too"
-        )
+        return OfSpecials(column.name, sign, None, column, frozenset([0]))  # a code is no gap
     return Condition(column.name, sign, None)
+
+
+def _cuts(words: _Words, column: Column) -> tuple[Any, ...]:
+    """The ends of groups after `at`, which rise."""
+    if not words.take("at"):
+        return ()
+    if column.kind not in (*NUMBERS, "datetime"):
+        raise UsageError(
+            f"question: column {column.name!r} is {column.kind}, its values are groups by themselves; leave out `at`"
+        )
+    found: list[Any] = []
+    while not found or words.take(","):
+        word = words.next("an end of a group")
+        found.append(_date(word, column) if column.kind == "datetime" else _number(word, column))
+    if any(one >= other for one, other in itertools.pairwise(found)):
+        raise UsageError(f"question: the ends of groups of {column.name!r} must rise, each above the one before")
+    return tuple(found)
+
+
+def _date(word: str, column: Column) -> pd.Timestamp:
+    seconds = moment(word, column.format)
+    if math.isnan(seconds):
+        raise UsageError(f"question: {word!r} is not a date of column {column.name!r}, such as 2020-12-31")
+    return pd.Timestamp(seconds, unit="s", tz=getattr(column.arrow_type, "tz", None))
+
+
+def _is_code(word: str, special: object) -> bool:
+    """Whether a word means a code."""
+    if isinstance(special, int | float):
+        return number(word) == special
+    return special is not None and word == special
 
 
 def _near(word: str, known: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from understudy.schema.given import Impossible
 from understudy.schema.mending import mended, with_totals
 from understudy.schema.search import TRIES, Contradiction, Row, listed, witness
 from understudy.schema.values import array_of
-from understudy.seeds import folded
+from understudy.seeds import piece, sequence
 
 DRAWS = 12  # of as many rows again, before rows are mended
 RARE = 0.01  # share of drawn rows that must keep the constraints for drawing again to be worth it
@@ -35,7 +35,7 @@ Draw = Callable[[int, int, int | None, slice], Iterator[pa.Table]]  # rows, rows
 
 
 def _again(draw: Draw, size: int, seeds: Sequence[np.random.SeedSequence], number: int) -> pa.Table:
-    return next(draw(size, size, int(seeds[number].generate_state(1)[0]), slice(None)))
+    return next(draw(size, size, piece(seeds[number]), slice(None)))
 
 
 def _witness(alternatives: Sequence[Sequence[Check]], declared: int) -> Row | None:
@@ -157,8 +157,7 @@ class Keeper:
         """What a source draws, with every row keeping everything; a batch depends on the seed and its number alone."""
         numbers = range(len(range(0, max(rows, 1), batch)))[blocks]
         for number, table in zip(numbers, draw(rows, batch, seed, blocks), strict=True):
-            entropy = None if seed is None else folded(seed)  # numpy takes no negative seeds
-            seeds = np.random.SeedSequence(entropy, spawn_key=(number,)).spawn(DRAWS)
+            seeds = sequence(seed, number).spawn(DRAWS)
             yield self.keep(table, partial(_again, draw, table.num_rows, seeds))
 
     def keep(self, table: pa.Table, again: Callable[[int], pa.Table]) -> pa.Table:

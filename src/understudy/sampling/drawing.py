@@ -23,7 +23,7 @@ from understudy.measure.marginals import Marginals
 from understudy.sampling.even import even_classes
 from understudy.schema import Codec
 from understudy.schema.drawn import Columns
-from understudy.seeds import rng
+from understudy.seeds import BITS, rng
 
 BATCH = 65_536  # rows of a block
 EVERY = slice(None)  # all blocks of a sample
@@ -51,7 +51,7 @@ class Source:
 
     def tables(self, shares: np.ndarray, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
         """Some blocks of a sample of so many rows, with these shares of the classes."""
-        seed = secrets.randbits(32) if seed is None else seed
+        seed = secrets.randbits(BITS) if seed is None else seed
         starts = range(0, max(rows, 1), batch)
         for number in range(len(starts))[blocks]:
             first, random = starts[number], rng(seed, number)
@@ -69,7 +69,10 @@ class Source:
         if direct is not None:
             encoded = direct(self.weights, classes, random)
         else:
-            key = jax.random.key(int(random.integers(1 << 32)), impl="rbg")
+            words = random.integers(
+                1 << 32, size=4, dtype=np.uint32
+            )  # all of the key: of 32 bits two blocks may get the same
+            key = jax.random.wrap_key_data(jax.numpy.asarray(words), impl="rbg")
             encoded = np.asarray(draw(self.generator, self.arrays, jax.numpy.asarray(classes), key))
         return encoded if self.marginals is None else self.marginals.from_uniform(encoded)
 

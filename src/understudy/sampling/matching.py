@@ -25,7 +25,7 @@ from understudy.schema import Column
 from understudy.schema.boxes import Boxes
 from understudy.schema.constraints import Either, numbers_in
 from understudy.schema.decode import identifiers
-from understudy.seeds import rng, sequence
+from understudy.seeds import BITS, piece, rng, sequence
 
 RARE = 0.01  # probability from which on ordinary rows are drawn
 LEAST, PIECE = 16_384, 65_536  # ordinary rows drawn at a time: too few are not fitted to counts
@@ -54,7 +54,7 @@ class Matching(NamedTuple):
 
     def batches(self, rows: int, batch: int, seed: int | None, blocks: slice) -> Iterator[pa.Table]:
         """So many rows, in batches, or some batches of all; every row fulfils the conditions."""
-        seed = secrets.randbits(32) if seed is None else seed
+        seed = secrets.randbits(BITS) if seed is None else seed
         starts = range(0, max(rows, 1), batch)
         worth = rows > 0 and self.worth(min(rows, batch))  # of a full block: all of a sample are drawn alike
         for number in range(len(starts))[blocks]:
@@ -73,7 +73,7 @@ class Matching(NamedTuple):
                 return None
             size = min(max(math.ceil(SPARE * (rows - count) / share), LEAST), PIECE)
             # Another depth than the seeds of blocks (`number`) and of rows drawn again for constraints (`number, again`).
-            table = self.ordinary(size, int(sequence(seed, number, 0, len(kept)).generate_state(1)[0]))
+            table = self.ordinary(size, piece(sequence(seed, number, 0, len(kept))))
             kept.append(table.take(pa.array(np.flatnonzero(self.match(table)))))
             drawn, count = drawn + size, count + kept[-1].num_rows
             share = max(count / drawn, RARE / 2)

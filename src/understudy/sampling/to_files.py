@@ -33,6 +33,7 @@ from understudy.manifest import model_digest
 from understudy.sampling.condition import Where
 from understudy.sampling.drawing import BATCH
 from understudy.schema import Codec, open_writer
+from understudy.seeds import BITS
 
 PART = 16  # blocks in a part: a million rows
 PAYS = 4_000_000  # rows from which on to start worker processes pays, unless an engine was named
@@ -117,7 +118,7 @@ def write_rows(
     """
     if rows < 0:
         raise UsageError(f"rows={rows} must not be negative")
-    drawing = Drawing(model, rows, secrets.randbits(32) if seed is None else seed, where, BATCH, PART)
+    drawing = Drawing(model, rows, secrets.randbits(BITS) if seed is None else seed, where, BATCH, PART)
     target, heard = Path(out), on_progress or (lambda _: None)
     with opened(engine) as running:
         pays = PAYS_FITTED if getattr(model.generator, "fitted_afterwards", False) else PAYS

@@ -18,11 +18,12 @@ import math
 import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 
 import pyarrow as pa
 
 from understudy.errors import UsageError
-from understudy.schema.cells import UNREADABLE, number, pattern
+from understudy.schema.cells import UNREADABLE, key, number, pattern
 from understudy.schema.types import (
     EXACT_INTEGERS,
     FAMILIES,
@@ -139,6 +140,23 @@ class Column:
         if self.kind == "datetime":
             return seconds(self.lower, self), seconds(self.upper, self)
         return float(self.lower), float(self.upper)
+
+    @property
+    def key_family(self) -> str:
+        """The family by which categories are compared."""
+        return "boolean" if self.kind == "boolean" else family(self.arrow_type)
+
+    @cached_property
+    def declared(self) -> tuple[str, ...]:
+        """The keys of the declared values, in their order: one for each, as `cells.key` gives it."""
+        values = (False, True) if self.kind == "boolean" else self.categories or ()
+        own = self.key_family
+        return tuple(key(value, own) or "" for value in values)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The first place of each key among the declared values."""
+        return {one: place for place, one in reversed(list(enumerate(self.declared)))}
 
     @property
     def outcomes(self) -> tuple[Value | None, ...]:

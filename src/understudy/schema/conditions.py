@@ -24,8 +24,8 @@ import numpy as np
 from understudy.errors import UsageError
 from understudy.schema.cells import key, moment, number
 from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.decimal_mark import mark_hint, other_mark
 from understudy.schema.document import nearest
-from understudy.schema.rows import declared_keys, key_family
 from understudy.schema.types import Value
 from understudy.schema.values import quantum
 
@@ -38,6 +38,7 @@ _SIGN = re.compile(
 )
 # Quotes around a whole value: what stands in them is no `and`, no `or` and no parenthesis.
 _QUOTED = re.compile(r"""(?:^|(?<=[\s,{\[(]))("[^"]*"|'[^']*')(?=\s*(?:[,)}\]]|$|\s(?:and|or)[(\s]))""", re.IGNORECASE)
+_COMMA = re.compile(r"\d,\d")
 EXAMPLE = 'e.g. "age >= 65 and town in {Ulm, Bonn}"'
 
 
@@ -254,7 +255,26 @@ def _listed(column: Column, text: str) -> Allowed:
     if not text or text[-1] not in "}])":
         raise UsageError(f"where: the list of values of column {column.name!r} does not end; {EXAMPLE}")
     words = re.findall(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+))\s*(?:,|$)""", text[:-1])
-    return _any_of([_compared(column, "=", (a or b or c).strip()) for a, b, c in words], column)
+    found = [_compared(column, "=", (a or b or c).strip()) for a, b, c in words]
+    _refuse_unclear(column, text[:-1], found)
+    return _any_of(found, column)
+
+
+def _refuse_unclear(column: Column, text: str, found: list[Allowed]) -> None:
+    """`in {71,5}` is 71 and 5, or 71.5 with a decimal comma: refused where the schema has such commas, and where one of the
+    two is beyond the bounds."""
+    if column.kind != "continuous" or not _COMMA.search(_QUOTED.sub("", text)):
+        return
+    if column.decimal == ",":
+        raise UsageError(
+            f"where: of the list {text!r} of column {column.name!r} it is not clear which commas are decimal; put numbers in "
+            'quotes, {"3,14", "2"}, or a space after a comma between numbers'
+        )
+    if any(one.empty for one in found):
+        raise UsageError(
+            f"where: the list {text!r} of column {column.name!r} names a number beyond its bounds; a comma stands between "
+            "numbers, a decimal mark is a point"
+        )
 
 
 def _any_of(parts: list[Allowed], column: Column) -> Allowed:
@@ -293,16 +313,17 @@ def _compared(column: Column, sign: str, value: object) -> Allowed:
         read = moment(value, column.format) if column.kind == "datetime" else number(value, column.decimal)
         if math.isnan(read):
             shape = "a date" if column.kind == "datetime" else "a number"
-            raise UsageError(f"where: column {column.name!r} is {column.kind}, and {value!r} is not {shape}")
+            marked = column.kind != "datetime" and not math.isnan(number(value, other_mark(column).decimal))
+            hint = mark_hint(column) if marked else ""
+            raise UsageError(f"where: column {column.name!r} is {column.kind}, and {value!r} is not {shape}{hint}")
         return Allowed(column, ranges=_ranges(sign, read, column))
     place = _position(column, value)
     if column.kind == "ordinal":
         return Allowed(column, ranges=_ranges(sign, float(place), column))
     if sign not in ("=", "!="):
         raise UsageError(f"where: column {column.name!r} is {column.kind}, its values have no order; use = or !=")
-    known = frozenset(column.outcomes)
     own = frozenset([column.outcomes[place]])
-    return Allowed(column, own if sign == "=" else known - own - {None})
+    return Allowed(column, own if sign == "=" else frozenset(column.outcomes) - own - {None})
 
 
 def _code(column: Column, value: object) -> Value | None:
@@ -317,10 +338,9 @@ def _other_than(column: Column, code: Value) -> Allowed:
 def _position(column: Column, value: object) -> int:
     """Which declared value a text or object means, by the way cells are read."""
     values = column.outcomes if column.kind != "ordinal" else column.categories or ()
-    wanted = key(value, key_family(column))
-    keys = declared_keys(column)
-    if wanted in keys:
-        return keys.index(wanted)
+    wanted = key(value, column.key_family)
+    if wanted in column.places:
+        return column.places[wanted]
     for place, known in enumerate(values):
         if known is not None and str(known) == str(value):
             return place
@@ -360,9 +380,9 @@ def parse_value(column: Column, value: object) -> float:
     """One value of a column as a number: in the units of its bounds, or its position among the outcomes."""
     if value is None:
         raise UsageError(f"column {column.name!r}: a missing value cannot be listed; it goes with everything")
-    found = _compared(_learned(column), "=", value)
-    if found.numeric:
-        if not found.ranges:
-            raise UsageError(f"column {column.name!r} never has the value {value!r}")
-        return found.ranges[0][0]
-    return float(column.outcomes.index(next(iter(found.outcomes))))
+    if _learned(column).kind not in NUMERIC:
+        return float(_position(column, value))
+    found = _compared(column, "=", value)
+    if not found.ranges:
+        raise UsageError(f"column {column.name!r} never has the value {value!r}")
+    return found.ranges[0][0]

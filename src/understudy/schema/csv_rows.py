@@ -163,6 +163,20 @@ def parse(lines: bytes, delimiter: str, count: int, places: list[int]) -> list[p
     ]
 
 
+def first_unread(table: CsvTable) -> int | None:
+    """The first row, from 1 on, of whose line something cannot be read, so that cells of it would be missing. Of the caller's own
+    file, never of a private table: what it says depends on the rows."""
+    row, count = 0, len(table.names)
+    for part in range(table.parts):
+        for lines in table._lines(part):
+            for line in lines.removesuffix(b"\n").split(b"\n"):
+                cut = line.removesuffix(b"\r")
+                row += bool(cut) or count == 1
+                if (cut or count == 1) and None in fields(cut, table.separator, count):
+                    return row
+    return None
+
+
 def _within(data: np.ndarray, mark: int, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """How often a byte occurs in each line."""
     found = np.flatnonzero(data == mark)

@@ -16,9 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.schema import vectors
-from understudy.schema.cells import key
 from understudy.schema.columns import OTHER, Column
-from understudy.schema.types import family
 
 BLOCK = 65_536  # rows in a block
 MISSING, UNKNOWN = -1, -2  # positions of cells that are missing, and of those that hold no declared value
@@ -133,10 +131,9 @@ class Table(ABC):
 
 def key_family(column: Column) -> str:
     """The family by which a column's categories are compared."""
-    return "boolean" if column.kind == "boolean" else family(column.arrow_type)
+    return column.key_family
 
 
 def declared_keys(column: Column) -> list[str]:
     """The keys of the declared values, in their order."""
-    values = (False, True) if column.kind == "boolean" else column.categories or ()
-    return [key(value, key_family(column)) or "" for value in values]
+    return list(column.declared)
