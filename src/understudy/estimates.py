@@ -191,8 +191,13 @@ def _part(schema: Schema, seen: float, rows: int | None) -> str:
     if not rows or seen * each >= rows:
         return who
     if each == 1:
-        return f"{who} ({seen / rows:.0%} of {rows:,} rows)"
-    return f"units ({seen * each / rows:.0%} of the {rows / each:,.0f} that {rows:,} rows are with {each} each)"
+        return f"{who} ({_share(seen / rows)} of {rows:,} rows)"
+    return f"units ({_share(seen * each / rows)} of the {rows / each:,.0f} that {rows:,} rows are with {each} each)"
+
+
+def _share(part: float) -> str:
+    """A percentage with as many digits as a small one needs."""
+    return f"{part:.0%}" if part >= 0.01 else f"{100.0 * part:.1g}%"
 
 
 # -- after the fit: what was found ---------------------------------------------------------------------------------------

@@ -80,6 +80,17 @@ def test_semicolons_commas_and_dates_are_read_and_written_back(tmp_path):
     assert read_table(path, SCHEMA)["day"].tolist() == [pd.Timestamp("2020-12-31"), pd.Timestamp("2020-02-01")]
 
 
+def test_times_have_a_fraction_where_it_is_not_zero(tmp_path):
+    """As they were read, most likely: Arrow writes six zeros behind every second."""
+    columns = [Column(name=n, kind="datetime", lower="2019-01-01", upper="2020-01-01", missing=True) for n in "ab"]
+    codec = Codec(Schema(columns=(*columns,)))
+    times = pd.to_datetime(["2019-03-01 10:00:00", "2019-03-01 10:00:20.5"], format="ISO8601")
+    with open_writer(tmp_path / "t.csv", codec) as writer:
+        writer.write(pd.DataFrame({"a": times, "b": [times[0], pd.NaT]}))
+    written = (tmp_path / "t.csv").read_text().replace('"', "").splitlines()
+    assert written == ["a,b", "2019-03-01 10:00:00,2019-03-01 10:00:00", "2019-03-01 10:00:20.500000,"]
+
+
 @pytest.mark.parametrize("odd", ["1.5;31.12.2020;no", "x;2020-12-31;no", ";;", "1,2,3;32.13.2020;yes", "1;1", '"'])
 def test_an_odd_row_changes_no_other(tmp_path, odd):
     codec = Codec(SCHEMA)

@@ -37,8 +37,7 @@ _MOMENT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?)?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
-_TRUTH = {"true": "true", "t": "true", "yes": "true", "1": "true", "false": "false", "f": "false", "no": "false",
-          "0": "false"}  # fmt: skip
+_TRUTH = dict.fromkeys(("true", "t", "yes", "y", "1"), "true") | dict.fromkeys(("false", "f", "no", "n", "0"), "false")
 _WHOLES = int | np.unsignedinteger | np.int8 | np.int16 | np.int32 | np.int64 | np.intc | np.longlong  # no timedelta64
 _EXACT = 10**30  # whole numbers below this are written out; Python refuses to write some thousands of digits
 _EPOCH = datetime(1970, 1, 1)
@@ -171,7 +170,7 @@ def _ticks(cell: np.datetime64) -> tuple[int, int] | None:
 def key(cell: object, family: str) -> str | None:
     """The canonical text of a category in a column of this family (string, integer, float, boolean).
 
-    Text columns keep their text; for numbers 7, 7.0, "7" and " 7 " are one; for booleans true, t, yes and 1, in any case.
+    Text columns keep their text; for numbers 7, 7.0, "7" and " 7 " are one; for booleans true, t, yes, y and 1, in any case.
     """
     if missing(cell):
         return None

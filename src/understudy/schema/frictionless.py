@@ -32,7 +32,7 @@ _KINDS: dict[str, Kind] = {
 }
 _PERSONAL = ("email", "uri", "uuid")
 _LEFT_OUT = ("object", "array", "list", "time", "duration", "geopoint", "geojson", "yearmonth")
-_READ_AS_BOOLEAN = {"true", "false", "t", "f", "yes", "no", "1", "0"}
+_READ_AS_BOOLEAN = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
 def is_frictionless(content: object) -> bool:

@@ -22,6 +22,8 @@ from understudy.schema.columns import Column
 from understudy.schema.facts import file_format
 from understudy.schema.types import value_type
 
+NO_FRACTION = r"\.0+(Z?)$"  # of a time of whole seconds, which Arrow would write with six zeros
+
 
 class TableWriter:
     """Writes batches in constant memory; use it as a context manager."""
@@ -77,6 +79,8 @@ class TableWriter:
             cells = table.column(place)
             if column.format is not None:
                 cells = pc.strftime(cells, column.format)
+            elif pa.types.is_timestamp(cells.type):
+                cells = pc.replace_substring_regex(cells.cast(pa.string()), NO_FRACTION, r"\1")
             elif column.decimal == "," and pa.types.is_floating(cells.type):
                 cells = pc.replace_substring(cells.cast(pa.string()), ".", ",")
             table = table.set_column(place, column.name, cells)
