@@ -151,18 +151,19 @@ def test_no_noise_is_believed_beyond_an_empty_range() -> None:
     assert turned[5] > 1_900.0 and turned[:4].sum() == 0.0  # most of the rows may lie at either end
 
 
-def test_few_rows_in_bounds_a_thousand_times_as_wide_stay_together() -> None:
-    """1,500 costs of about 700 in bounds up to 1,000,000, as noisy as at epsilon 1. Narrow cells to show a few numbers show
-    nothing here, as there are none; the rows are where they were seen before. Forty seeds."""
+@pytest.mark.parametrize("zeros", [0, 1_500])
+def test_few_rows_in_bounds_a_thousand_times_as_wide_stay_together(zeros: int) -> None:
+    """1,500 costs of about 700 in bounds up to 1,000,000, as noisy as at epsilon 1, alone or beside as many zeros. Narrow cells
+    to show a few numbers show nothing here, as there are none; the rows are where they were seen before. Forty seeds."""
     far, last = [], []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        values, node = rng.exponential(7e-4, 1_500), column()
+        values, node = np.r_[np.zeros(zeros), rng.exponential(7e-4, 1_500)], column()
         for noise in (67.0, 67.0):
             node = recut(
                 node, estimate(node, counted(node, values) + rng.normal(0.0, noise, node.size), noise, 1_500.0), 12
             )
-        mass = estimate(node, counted(node, values) + rng.normal(0.0, 37.0, node.size), 37.0, 1_500.0)
+        mass = estimate(node, counted(node, values) + rng.normal(0.0, 37.0, node.size), 37.0, 1_500.0 + zeros)
         assert node.edges is not None
         middle = 0.5 * (node.edges[1:] + node.edges[:-1])
         far.append(mass[middle > 0.02].sum() / mass.sum())

@@ -1,10 +1,12 @@
 """Numbers with a known number of decimals, and categories with thousands of values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from understudy.measure.cells import Grouping, Node, make_nodes, recut, single_values, value_count, value_step
-from understudy.measure.grouping import group
+from understudy.measure.grouping import drawable, group
 from understudy.methods.clique_tree.assemble import outcomes_of
 from understudy.methods.clique_tree.levels import nested
 from understudy.schema import Codec, Column, Schema
@@ -54,3 +56,16 @@ def test_rare_categories_are_merged_for_pairs_and_drawn_back_by_their_own_counts
     own = noisy[code[-int(length[-1]) :]]
     own = own + 1e-3 * max(noisy.mean(), 1.0)  # every category stays possible
     np.testing.assert_allclose(last, own / own.sum(), atol=1e-9)
+
+
+def test_noise_in_a_cell_without_rows_is_drawn_beside_the_rows():
+    """And not anywhere up to a far bound, where one row in a hundred is more than all others add up to."""
+    node = Node("x", 0, 5, edges=np.array([0.0, 0.001, 0.002, 0.01, 0.1, 1.0]), share=np.full(5, 0.2))
+    grouping = Grouping(np.array([0, 0, 1, 1, 1]), 2)
+    assert drawable(node, grouping, np.array([5.0, 7.0, 0.0, 0.0, 0.0])).tolist() == [5.0, 7.0, 1.0, 0.0, 0.0]
+    missing = replace(node, missing=9)
+    assert drawable(missing, Grouping(np.array([2, 1, 1, 1, 0, 0]), 3), np.array([3.0, 0, 0, 0, 0, 4.0])).tolist() == [
+        *(3.0, 0.0, 0.0, 1.0, 0.0, 4.0)
+    ]
+    assert drawable(node, grouping, np.zeros(5)).tolist() == [0.0] * 5
+    assert drawable(replace(node, share=None), grouping, np.r_[1e3, np.zeros(4)]).min() > 0.0

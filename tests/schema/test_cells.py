@@ -107,7 +107,9 @@ def test_keys_of_numbers(family):
 def test_keys_of_truth_values():
     for word in ("true", "TRUE", "t", "Yes", "Y", "1", " 1.0 ", 1, 1.0, True, np.True_, Decimal(1)):
         assert key(word, "boolean") == "true"
-        assert key({"true": "False", "TRUE": "FALSE", "t": "f", "Yes": "No", "Y": "n"}.get(word, 0), "boolean") == "false"
+        assert (
+            key({"true": "False", "TRUE": "FALSE", "t": "f", "Yes": "No", "Y": "n"}.get(word, 0), "boolean") == "false"
+        )
     assert {key(cell, "boolean") for cell in (*FOREIGN, "maybe", "", "j", 2, -1, 0.5)} == {UNREADABLE}
 
 

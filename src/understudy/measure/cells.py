@@ -316,10 +316,13 @@ def gathered(edges: np.ndarray, mass: np.ndarray, step: float, intervals: int) -
 
 
 def closer(edges: np.ndarray, cells: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """These cells in many equal parts, `kept` ones as they are, and all between them as one cell each."""
+    """These cells in many equal parts, `kept` ones as they are, and all between them as one cell each. Outside, where the other
+    rows may lie, cells grow from narrow to wide: one up to a far bound would spread them over all of it."""
     parts = max((MOST - 2 * len(cells)) // len(cells), 2)  # more cost nothing: a row falls into one of them
-    fine = [np.linspace(edges[k], edges[k + 1], parts + 1) for k in cells]
-    return np.unique(np.concatenate([edges[[0, -1]], edges[:-1][kept], edges[1:][kept], *fine]))
+    fine = np.unique(np.concatenate([np.linspace(edges[k], edges[k + 1], parts + 1) for k in cells]))
+    around = graded(np.unique(np.r_[edges[0], fine, edges[-1]]))
+    outside = around[(around < fine[0]) | (around > fine[-1])]
+    return np.unique(np.concatenate([edges[:-1][kept], edges[1:][kept], fine, outside]))
 
 
 def graded(edges: np.ndarray) -> np.ndarray:
@@ -358,7 +361,7 @@ def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.nd
     expected = node.share * max(float(own.sum()), 0.0)
     mass = np.maximum(expected + shrink(own - expected, noise), 0.0)
     if node.rest is not None:
-        mass += hidden(mass, counts[:first], rows) * node.rest
+        mass += hidden(node, mass, rows - float(np.maximum(counts[:first], 0.0).sum()))
     # A value that holds half of the rows says nothing about how wide cells are, but values one after the other do.
     single = single_values(node.edges, node.step)
     beside = np.r_[False, single[:-1]] | np.r_[single[1:], False]
@@ -369,11 +372,16 @@ def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.nd
     return np.asarray(np.r_[np.maximum(counts[:first], 0.0), mass])
 
 
-def hidden(mass: np.ndarray, others: np.ndarray, rows: float) -> float:
-    """Rows that so many narrow cells do not show: where a column is no few numbers, each holds less than the noise."""
-    wanted = max(rows - float(np.maximum(others, 0.0).sum()), 0.0)
-    shown = float(mass.sum())
-    return wanted - shown if shown < SHOWN * wanted else 0.0
+def hidden(node: Node, mass: np.ndarray, rows: float) -> np.ndarray:
+    """Rows that so many narrow cells do not show: where a column is no few numbers, each holds less than the noise. What
+    the bounds and zero hold is known and left out."""
+    assert node.edges is not None and node.rest is not None
+    between = ~(single_values(node.edges, node.step) & (node.step == 0.0))
+    rest, shown = node.rest * between, float(mass[between].sum())
+    wanted = rows - float(mass[~between].sum())
+    if shown >= SHOWN * wanted or not rest.any():
+        return np.zeros(len(mass))
+    return np.asarray((wanted - shown) * rest / rest.sum())
 
 
 def stray(counts: np.ndarray, mass: np.ndarray, noise: float, empty: np.ndarray) -> np.ndarray:

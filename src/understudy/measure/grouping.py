@@ -59,6 +59,27 @@ def cumulative(weights: np.ndarray, width: int) -> np.ndarray:
     return padded
 
 
+def positive(node: Node, mass: np.ndarray) -> np.ndarray:
+    """Weights of outcomes: noisy counts cut off at zero; a category or listed value always stays possible."""
+    kept = np.maximum(np.asarray(mass, float), 0.0)
+    return np.asarray(kept if node.share is not None else kept + 1e-3 * max(float(kept.mean()), 1.0))
+
+
+def drawable(node: Node, grouping: Grouping, mass: np.ndarray) -> np.ndarray:
+    """Weights of a column's outcomes within their cells.
+
+    Noise may put rows into a cell of which every outcome is believed empty. They get the outcome that is nearest to rows, and
+    not just any up to a far bound.
+    """
+    kept = positive(node, mass)
+    rows = node.gap + np.flatnonzero(kept[node.gap :])
+    for cell in np.flatnonzero(np.bincount(grouping.cell, kept, grouping.cells) <= 0.0) if len(rows) else ():
+        own = np.flatnonzero(grouping.cell == cell)
+        away = np.abs(own[:, None] - rows[None, :]).min(axis=1)
+        kept[own[away.argmin()]] = 1.0
+    return kept
+
+
 def cell_map(nodes: list[Node], groups: Sequence[Grouping | None] | None) -> Step:
     """Map of a row to cells: node 0 is the class, then the columns."""
     each = [None] * len(nodes) if groups is None else groups

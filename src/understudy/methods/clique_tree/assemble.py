@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from understudy.measure.cells import Grouping, Node
+from understudy.measure.grouping import drawable
 from understudy.methods.clique_tree.generator import Network
 from understudy.methods.clique_tree.inside import NONE, Counted
 from understudy.methods.clique_tree.levels import Layout, coarsen
@@ -106,9 +107,7 @@ def cumulative(weights: np.ndarray) -> np.ndarray:
 
 def outcomes_of(node: Node, grouping: Grouping, mass: np.ndarray) -> tuple[np.ndarray, ...]:
     """Outcomes of a column cell by cell: how many in each, their cumulative probabilities, numbers, intervals."""
-    kept = np.maximum(np.asarray(mass, float), 0.0)
-    if node.share is None:  # a category or listed value always stays possible
-        kept = kept + 1e-3 * max(float(kept.mean()), 1.0)
+    kept = drawable(node, grouping, mass)
     code = np.argsort(grouping.cell, kind="stable")
     length = np.bincount(grouping.cell, minlength=grouping.cells)
     base, span = node.interval()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.measure.cells import Grouping, Node
-from understudy.measure.grouping import cumulative
+from understudy.measure.grouping import cumulative, drawable
 from understudy.methods.marginals.generator import Network
 
 
@@ -25,7 +25,7 @@ def assemble(nodes: list[Node], groups: list[Grouping], masses: list[np.ndarray]
     outcomes = max((node.outcomes for node in nodes), default=1)
     inner = [
         cumulative(
-            np.where(grouping.cell[None, :] == np.arange(grouping.cells)[:, None], positive(node, mass)[None, :], 0.0),
+            np.where(grouping.cell == np.arange(grouping.cells)[:, None], drawable(node, grouping, mass), 0.0),
             outcomes,
         )
         for node, grouping, mass in zip(nodes, groups, masses, strict=True)
@@ -63,9 +63,3 @@ def stacked(drawn: list[Conditional], sizes: Sequence[int]) -> dict[str, np.ndar
         "table": np.concatenate(tables) if tables else np.ones((0, cells)),
         "first": starts[order - 1] if count else np.zeros(0, int),
     }
-
-
-def positive(node: Node, mass: np.ndarray) -> np.ndarray:
-    """Weights of outcomes within a cell: noisy counts cut off at zero; a category or listed value always stays possible."""
-    kept = np.maximum(mass, 0.0)
-    return np.asarray(kept if node.share is not None else kept + 1e-3 * max(float(kept.mean()), 1.0))

@@ -17,8 +17,9 @@ from understudy.estimator import Estimator
 from understudy.measure.cells import Grouping
 from understudy.measure.decimals import found_decimals
 from understudy.measure.described import outcome_cells
+from understudy.measure.grouping import positive
 from understudy.measure.one_way import announce_one_way, ask_one_way
-from understudy.methods.marginals.assemble import Conditional, assemble, positive
+from understudy.methods.marginals.assemble import Conditional, assemble
 from understudy.methods.marginals.generator import MarginalGenerator
 from understudy.recipe import Announced, Curator, Opening, check_positive
 from understudy.released import Released
