@@ -74,7 +74,9 @@ def aurocs(fake: Any, test: Any, schema: Any) -> dict[str, float]:
         if binary:
             found[name] = float(roc_auc_score(held.classes, shares[:, 1]))
         elif shares.shape[1] == codec.class_count:
-            shares = shares / shares.sum(axis=1, keepdims=True)  # 32-bit probabilities of many classes miss 1 by too much
+            shares = shares / shares.sum(
+                axis=1, keepdims=True
+            )  # 32-bit probabilities of many classes miss 1 by too much
             found[name] = float(roc_auc_score(held.classes, shares, multi_class="ovr"))
     return found
 
