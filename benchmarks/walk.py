@@ -40,7 +40,7 @@ OPTIONS = (
 # From the command to the sources of randomness: what stands above may call what stands below.
 LAYERS = (
     ("cli",),
-    ("estimator", "fit", "plan", "recipe", "artifact"),
+    ("estimator", "fit", "plan", "recipe", "artifact", "folder"),
     ("methods",),
     ("measure", "nn"),
     ("private",),
