@@ -151,6 +151,26 @@ def test_no_noise_is_believed_beyond_an_empty_range() -> None:
     assert turned[5] > 1_900.0 and turned[:4].sum() == 0.0  # most of the rows may lie at either end
 
 
+def test_half_of_the_rows_at_a_bound_do_not_make_noise_of_the_other_half() -> None:
+    """Sixty narrow cells of 40 rows with noise of 100, an empty cell beside the bound, and half of the rows on it."""
+    edges = np.r_[0.0, 1e-30, np.linspace(1e-3, 1.3e-3, 61), 1.0]
+    rest = np.r_[0.5, 0.0, np.full(60, 0.5 / 60), 0.0]
+    node = Node("x", 0, 63, edges=edges, share=np.zeros(63), rest=rest)
+    noise = np.random.default_rng(0).normal(0.0, 100.0, 60)
+    counts = np.r_[2_500.0, 20.0, 40.0 + noise - noise.mean(), 30.0]
+    assert estimate(node, counts, 100.0, 4_900.0)[2:62].sum() > 2_000.0
+
+
+def test_wide_cells_that_hold_rows_together_are_no_empty_range() -> None:
+    """A tail of 25 rows in each of nine wide cells with noise of 10, two and a half deviations, and nothing beyond it."""
+    edges = np.r_[np.linspace(0.0, 0.01, 11), np.linspace(0.1, 1.0, 10)]
+    node = Node("x", 0, 20, edges=edges, share=np.r_[np.full(10, 0.08), np.full(10, 0.02)])
+    tail = estimate(node, np.r_[np.full(10, 100.0), np.full(10, 25.0)], 10.0, 1_250.0)[10:]
+    assert tail.sum() > 200.0
+    half = estimate(node, np.r_[np.full(10, 100.0), np.full(5, 25.0), -5.0, 5.0, -8.0, 8.0, 0.0], 10.0, 1_125.0)[10:]
+    assert half[:5].sum() > 90.0 and half[6:].sum() == 0.0
+
+
 @pytest.mark.parametrize("zeros", [0, 1_500])
 def test_few_rows_in_bounds_a_thousand_times_as_wide_stay_together(zeros: int) -> None:
     """1,500 costs of about 700 in bounds up to 1,000,000, as noisy as at epsilon 1, alone or beside as many zeros. Narrow cells

@@ -366,9 +366,10 @@ def estimate(node: Node, counts: np.ndarray, noise: float, rows: float) -> np.nd
     single = single_values(node.edges, node.step)
     beside = np.r_[False, single[:-1]] | np.r_[single[1:], False]
     spread = np.where(single & ~beside, 0.0, mass)
-    typical = typical_width(widths, spread if spread.any() else mass)
-    empty = (widths > FAR * typical) & (own < STANDS_OUT * noise)
-    mass[empty | stray(own, mass, noise, empty)] = 0.0
+    spread = spread if spread.any() else mass
+    empty = (widths > FAR * typical_width(widths, spread)) & (own < STANDS_OUT * noise)
+    empty &= ~together(own, noise, empty, int(spread.argmax()))
+    mass[empty | stray(own, spread, noise, empty)] = 0.0
     return np.asarray(np.r_[np.maximum(counts[:first], 0.0), mass])
 
 
@@ -384,9 +385,23 @@ def hidden(node: Node, mass: np.ndarray, rows: float) -> np.ndarray:
     return np.asarray((wanted - shown) * rest / rest.sum())
 
 
+def together(counts: np.ndarray, noise: float, empty: np.ndarray, main: int) -> np.ndarray:
+    """Cells of a row of empty ones that hold rows after all: from the side of the `main` cell on, as far as their sum stands
+    out furthest from its noise."""
+    found = np.zeros(len(counts), bool)
+    ends = np.flatnonzero(np.diff(np.r_[False, empty, False].astype(int)))
+    for begin, end in zip(ends[::2], ends[1::2], strict=True):
+        places = np.arange(begin, end) if begin > main else np.arange(begin, end)[::-1]
+        clear = np.cumsum(counts[places]) - STANDS_OUT * noise * np.sqrt(np.arange(1, len(places) + 1))
+        if clear.max() > 0.0:
+            found[places[: int(clear.argmax()) + 1]] = True
+    return found
+
+
 def stray(counts: np.ndarray, mass: np.ndarray, noise: float, empty: np.ndarray) -> np.ndarray:
     """Cells that empty ones part from most of the rows, in runs that are nothing but noise as far as can be seen: neither
-    their sum stands out, nor one of them."""
+    their sum stands out, nor one of them. Where most rows are says `mass`, without what a lone value holds: half of the
+    rows at a bound are no reason to take the other half for noise."""
     run = np.cumsum(empty)
     runs, cells = run[-1] + 1, ~empty
     sums, sizes = np.bincount(run, counts * cells, runs), np.bincount(run, cells, runs)
