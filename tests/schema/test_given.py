@@ -102,3 +102,16 @@ def test_numbers_of_a_frame_have_lost_their_zeros():
     with pytest.raises(UsageError, match="leading zeros are gone: pass the file, or read it with dtype=str"):
         read(pd.DataFrame({"code": [7, 10]}))
     assert read(pd.DataFrame({"code": ["007", "010"]})).columns[0].values.tolist() == [0.0, 1.0]
+
+
+def test_a_column_that_stands_twice_is_refused_by_name():
+    schema = Schema.from_dict(
+        {
+            "understudy": "schema",
+            "columns": {"w": {"kind": "integer", "lower": 0, "upper": 9}, "f": {"kind": "boolean"}},
+        }
+    )
+    frame = pd.DataFrame([[1, 2], [3, 4]], columns=["w", "w"])
+    for twice in (frame, pa.table([pa.array([1]), pa.array([2])], names=["w", "w"])):
+        with pytest.raises(UsageError, match="'w' appears twice"):
+            list(given_rows(twice, schema))

@@ -23,7 +23,7 @@ def companion(name: str) -> str:
 
 def specials(cells: pd.Series, column: Column) -> np.ndarray:
     """The place of every cell among `Column.specials`, `NUMBER` for numbers."""
-    found = np.full(len(cells), NUMBER, np.int8)
+    found = np.full(len(cells), NUMBER, np.int32)
     text = cells.astype("string").str.replace(column.decimal, ".", regex=False) if column.has_words else cells
     numbers = pd.to_numeric(text, errors="coerce").astype(float)
     for place, special in enumerate(column.specials):

@@ -80,7 +80,8 @@ def given_rows(source: object, schema: Schema) -> Iterator[GivenRows]:
 
 
 def _types(source: object) -> dict[str, str]:
-    """The columns' names, and whether they hold text or something else by their type; in CSV cells are anything."""
+    """The columns' names, and whether they hold text or something else by their type; in CSV cells are anything. A name
+    that stands twice is refused by whoever reads the rows."""
     if isinstance(source, str | os.PathLike):
         kind = file_format(source)
         if kind not in ("csv", "parquet"):
@@ -88,11 +89,11 @@ def _types(source: object) -> dict[str, str]:
         if kind == "csv":
             return dict.fromkeys(csv_header(source), "cells")
         found = parquet_schema(source)
-        return {name: _of_arrow(found.field(name).type) for name in found.names}
+        return {name: _of_arrow(kind) for name, kind in zip(found.names, found.types, strict=True)}
     table = arrow_table(source, None)
     if isinstance(table, pa.Table):
-        return {name: _of_arrow(table.column(name).type) for name in table.column_names}
-    return {str(name): _of_pandas(table[name]) for name in table.columns}
+        return {name: _of_arrow(kind) for name, kind in zip(table.column_names, table.schema.types, strict=True)}
+    return {str(name): _of_pandas(table.iloc[:, place]) for place, name in enumerate(table.columns)}
 
 
 def _of_arrow(kind: pa.DataType) -> str:
